@@ -1,0 +1,41 @@
+/** How messages are set apart on a wire: by a header before each (WebSocket) or a byte after (a line). */
+export type Framing = {
+  /** A whole message, framed; in several frames where one would be too long. */
+  frame(payload: Buffer): Buffer;
+  /** For who writes a short message (below 8 MiB) into a buffer of its own: the header; answers where it ends. */
+  writeHeader(out: Buffer, at: number, length: number): number;
+  /** What follows the payload. */
+  readonly trailer: Buffer;
+};
+
+export type WireEvents = {
+  /** One message, as text. */
+  message(text: string): void;
+  /** Something came that can't be a message; the wire is still usable. */
+  malformed(reason: string): void;
+  /** The peer sends no more; what is being answered may still be sent. */
+  ended(): void;
+  /** The wire is gone. Comes once, last. */
+  closed(reason: string): void;
+  /** All that was written has been taken: `write` may be called again. */
+  drain(): void;
+};
+
+/** A port that carries whole messages to one peer. Knows nothing of what they say. */
+export interface Wire {
+  /** For the log: `stdio`, `ws 127.0.0.1:52114`. */
+  readonly name: string;
+  readonly framing: Framing;
+  /** Begins to deliver events. */
+  open(events: WireEvents): void;
+  /**
+   * Hands over framed bytes. True: they are taken, and the buffer may be used again. False: the wire keeps
+   * the buffer until `drain`; nothing may be written before that.
+   */
+  write(bytes: Buffer): boolean;
+  /** Stops and resumes reading from the peer. */
+  pause(): void;
+  resume(): void;
+  /** Ends the wire, after what was written. */
+  close(reason: string): void;
+}
