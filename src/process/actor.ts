@@ -1,0 +1,213 @@
+import { isLeft } from 'fp-ts/lib/Either.js';
+import { fromCallback } from 'xstate';
+import type { Bytes } from '../base64.js';
+import type { OutputLog } from '../output/log.js';
+import type { SignalName } from '../protocol.js';
+import type { Child, ChildEvents, ExitStatus } from './child.js';
+import type { FifoPool, Fifos } from './fifos.js';
+import type { ProcessGroup, SessionGroups } from './groups.js';
+import { type Launch, type LaunchFailure, launchFailure } from './launch.js';
+import { FIFOS_PER_CHILD, SpawnFailed, spawnPipes } from './pipes.js';
+import { preflight } from './preflight.js';
+import { spawnPty } from './pty.js';
+import type { Turns } from './turns.js';
+
+/** What the children of one session share, and with those of other sessions. */
+export class ProcessHost {
+  constructor(
+    readonly groups: SessionGroups,
+    readonly fifos: FifoPool,
+    readonly turns: Turns,
+  ) {}
+
+  toJSON(): object {
+    return this.groups.toJSON();
+  }
+}
+
+export type ChildInput = { readonly launch: Launch; readonly log: OutputLog; readonly host: ProcessHost };
+
+/** What the process machine asks of its child. */
+export type ChildCommand =
+  | { readonly type: 'write'; readonly chunk: Bytes }
+  | { readonly type: 'endStdin' }
+  | { readonly type: 'signal'; readonly signal: SignalName }
+  | { readonly type: 'kill' }
+  | { readonly type: 'resize'; readonly rows: number; readonly cols: number }
+  | { readonly type: 'closeOutput' }
+  | { readonly type: 'watchOutput' };
+
+/** What the child tells its process machine. */
+export type ChildEvent =
+  | { readonly type: 'child.spawned'; readonly pid: number }
+  | { readonly type: 'child.failed'; readonly failure: LaunchFailure }
+  /** Reaped; all that it left in its pipes or PTY is in the log. */
+  | ({ readonly type: 'child.exited' } & ExitStatus)
+  /** It has exited, and its output is at end of file. */
+  | { readonly type: 'child.closed' }
+  /** The first write that waits was accepted, or refused. */
+  | { readonly type: 'child.wrote' }
+  | { readonly type: 'child.refusedWrite' }
+  | { readonly type: 'child.stdinBroken' };
+
+type Told = ChildEvent | { readonly type: 'output.appended' };
+
+const signals: Readonly<Record<SignalName, NodeJS.Signals>> = {
+  interrupt: 'SIGINT',
+  terminate: 'SIGTERM',
+  hangup: 'SIGHUP',
+  quit: 'SIGQUIT',
+  kill: 'SIGKILL',
+  user1: 'SIGUSR1',
+  user2: 'SIGUSR2',
+  stop: 'SIGSTOP',
+  continue: 'SIGCONT',
+  windowChange: 'SIGWINCH',
+};
+
+/**
+ * One child for one process machine: starts it when its turn comes, does what the machine asks, tells what
+ * happens. Ends it when it is stopped.
+ */
+class ChildRunner implements ChildEvents {
+  #leaveLine: (() => unknown) | undefined;
+  #child: Child | undefined;
+  #group: ProcessGroup | undefined;
+  #exited = false;
+  #openSources = 0;
+  #stopped = false;
+
+  constructor(
+    private readonly launch: Launch,
+    private readonly log: OutputLog,
+    private readonly host: ProcessHost,
+    private readonly tell: (event: Told) => void,
+  ) {}
+
+  /** Never throws: whatever goes wrong is told as `child.failed`. */
+  async start(): Promise<void> {
+    let fifos: Fifos | undefined;
+    try {
+      if (!this.launch.tty) fifos = await this.host.fifos.take(FIFOS_PER_CHILD);
+    } catch (error) {
+      this.#fail(launchFailure('make the FIFOs of the process (mkfifo)', error));
+      return;
+    }
+    if (!this.#stopped) this.#leaveLine = this.host.turns.enter(() => void this.#spawn(fifos));
+  }
+
+  /** @param fifos undefined: in a PTY */
+  async #spawn(fifos: Fifos | undefined): Promise<void> {
+    const file = preflight(this.launch);
+    if (isLeft(file)) {
+      this.#fail(file.left);
+      return;
+    }
+    try {
+      const child =
+        fifos === undefined
+          ? spawnPty(this.launch, file.right, this.log, this)
+          : spawnPipes(this.launch, file.right, fifos, this.log, this);
+      this.#child = child;
+      this.#openSources = child.sources.length;
+      this.#group = this.host.groups.add(child.pid);
+      this.log.throttle({
+        pause: () => child.sources.forEach((source) => source.pause()),
+        resume: () => child.sources.forEach((source) => source.resume()),
+      });
+      this.tell({ type: 'child.spawned', pid: child.pid });
+    } catch (error) {
+      this.#fail(
+        launchFailure('start the process', error instanceof SpawnFailed ? await error.reason : error),
+      );
+    }
+  }
+
+  exited(status: ExitStatus): void {
+    this.#exited = true;
+    this.#group?.reaped();
+    this.#child?.input?.destroy();
+    this.#drain();
+    this.#child?.release();
+    // without its last holder a PTY now says that it is at its end
+    this.#drain();
+    if (this.#stopped) this.#forgetGroup();
+    this.tell({ type: 'child.exited', ...status });
+    if (this.#openSources === 0) this.tell({ type: 'child.closed' });
+  }
+
+  sourceEnded(): void {
+    this.#openSources--;
+    if (this.#openSources === 0 && this.#exited) this.tell({ type: 'child.closed' });
+  }
+
+  inputBroken(): void {
+    this.tell({ type: 'child.stdinBroken' });
+  }
+
+  handle(command: ChildCommand): void {
+    switch (command.type) {
+      case 'write':
+        this.#write(command.chunk);
+        break;
+      case 'endStdin':
+        this.#child?.input?.end();
+        break;
+      case 'signal':
+        this.#group?.signal(signals[command.signal]);
+        break;
+      case 'kill':
+        this.#group?.kill();
+        break;
+      case 'resize':
+        this.#child?.resize?.(command.rows, command.cols);
+        break;
+      case 'closeOutput':
+        this.#drain();
+        this.#child?.sources.forEach((source) => source.destroy());
+        break;
+      case 'watchOutput':
+        this.log.onNextAppend(() => this.tell({ type: 'output.appended' }));
+        break;
+    }
+  }
+
+  /** The process machine is over: so is the child. */
+  stop(): void {
+    this.#stopped = true;
+    this.#leaveLine?.();
+    if (this.#child !== undefined && !this.#exited) this.#group?.kill();
+    this.#child?.input?.destroy();
+    this.#child?.sources.forEach((source) => source.destroy());
+    this.#child?.release();
+    if (this.#exited) this.#forgetGroup();
+  }
+
+  #write(chunk: Bytes): void {
+    const input = this.#child?.input;
+    const answer = (accepted: boolean): void =>
+      this.tell({ type: accepted ? 'child.wrote' : 'child.refusedWrite' });
+    if (input === undefined) answer(false);
+    else input.write(chunk.data, answer);
+  }
+
+  #drain(): void {
+    this.#child?.sources.forEach((source) => source.drain());
+  }
+
+  #forgetGroup(): void {
+    if (this.#group !== undefined) this.host.groups.forget(this.#group);
+  }
+
+  #fail(failure: LaunchFailure): void {
+    if (!this.#stopped) this.tell({ type: 'child.failed', failure });
+  }
+}
+
+/** The implementation of the process machine's `child`. */
+export const childActor = fromCallback<ChildCommand, ChildInput>(({ input, sendBack, receive }) => {
+  const runner = new ChildRunner(input.launch, input.log, input.host, sendBack);
+  receive((command) => runner.handle(command));
+  void runner.start();
+  return () => runner.stop();
+});

@@ -1,0 +1,105 @@
+import { execFile } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+
+/** Made by one run of mkfifo, which costs a fork: enough for twenty processes. */
+const BATCH = 64;
+
+/** When fewer are left the next batch is made, so that no start waits for it. */
+const LOW = 16;
+
+const runFile = promisify(execFile);
+
+const removeDirectory = (directory: string): void => fs.rmSync(directory, { recursive: true, force: true });
+
+/** One end of a FIFO each for the server and for the child. Whoever opens it closes both. */
+export type FifoEnds = { readonly ours: number; readonly theirs: number };
+
+const { O_RDONLY, O_WRONLY, O_NONBLOCK } = fs.constants;
+
+/** FIFOs taken from the pool for one child. Opening throws the system's error. */
+export class Fifos {
+  constructor(private readonly names: string[]) {}
+
+  /** A pipe from the child to the server. */
+  openOutput(): FifoEnds {
+    const [ours, theirs] = this.#open(O_RDONLY | O_NONBLOCK, O_WRONLY);
+    return { ours, theirs };
+  }
+
+  /** A pipe from the server to the child. */
+  openInput(): FifoEnds {
+    const [theirs, ours] = this.#open(O_RDONLY | O_NONBLOCK, O_WRONLY | O_NONBLOCK);
+    return { ours, theirs };
+  }
+
+  /** The reading end first: opening the writing end fails, or waits, while nobody reads. */
+  #open(readFlags: number, writeFlags: number): readonly [reader: number, writer: number] {
+    const name = this.names.pop();
+    if (name === undefined) throw new Error('no FIFO is left for this child');
+    let reader: number | undefined;
+    try {
+      reader = fs.openSync(name, readFlags);
+      return [reader, fs.openSync(name, writeFlags)];
+    } catch (error) {
+      if (reader !== undefined) fs.closeSync(reader);
+      throw error;
+    } finally {
+      fs.rmSync(name, { force: true });
+    }
+  }
+}
+
+/**
+ * Named pipes for the children's standard streams. Node's own `stdio: 'pipe'` is a socket pair, and a
+ * program that opens /dev/stdout then fails with ENXIO (`echo x > /dev/stdout`, `tee /dev/stderr`).
+ *
+ * Their names lie in a directory of the server's own (0700) and are removed as soon as both ends are open.
+ */
+export class FifoPool {
+  #directory: string | undefined;
+  #names: string[] = [];
+  #made = 0;
+  #making: Promise<void> | undefined;
+  readonly #onExit = (): void => this.close();
+
+  /** Takes FIFOs for one child out of the pool. Rejects with the system's error. */
+  async take(count: number): Promise<Fifos> {
+    // a cleaner of /tmp may have taken the directory
+    if (this.#directory !== undefined && !fs.existsSync(this.#directory)) this.close();
+    while (this.#names.length < count) await this.#make();
+    const names = this.#names.splice(-count);
+    if (this.#names.length < LOW) this.#make().catch(() => undefined); // the next take will tell
+    return new Fifos(names);
+  }
+
+  /** Removes the directory. */
+  close(): void {
+    if (this.#directory === undefined) return;
+    process.off('exit', this.#onExit);
+    removeDirectory(this.#directory);
+    this.#directory = undefined;
+    this.#names = [];
+  }
+
+  #make(): Promise<void> {
+    this.#making ??= this.#makeBatch().finally(() => {
+      this.#making = undefined;
+    });
+    return this.#making;
+  }
+
+  async #makeBatch(): Promise<void> {
+    if (this.#directory === undefined) {
+      this.#directory = fs.mkdtempSync(path.join(os.tmpdir(), 'exec-server-'));
+      process.once('exit', this.#onExit);
+    }
+    const directory = this.#directory;
+    const names = Array.from({ length: BATCH }, () => path.join(directory, String(this.#made++)));
+    await runFile('mkfifo', ['-m', '600', ...names]);
+    if (this.#directory === directory) this.#names.push(...names);
+    else removeDirectory(directory); // closed meanwhile
+  }
+}

@@ -1,0 +1,65 @@
+/** What to run, decided: everything about a child but how it is started. */
+export class Launch {
+  readonly argv: readonly string[];
+  /** Absolute. */
+  readonly cwd: string;
+  /** All of the child's environment; nothing is added. */
+  readonly env: ReadonlyMap<string, string>;
+  readonly tty: boolean;
+  /** What the child sees as argv[0], where that is not argv[0]. */
+  readonly arg0: string | undefined;
+  /** Pipes only: stdin stays writable. */
+  readonly pipeStdin: boolean;
+  /** PTY only. */
+  readonly size: { readonly rows: number; readonly cols: number };
+
+  constructor(members: Omit<Launch, 'toJSON'>) {
+    this.argv = members.argv;
+    this.cwd = members.cwd;
+    this.env = members.env;
+    this.tty = members.tty;
+    this.arg0 = members.arg0;
+    this.pipeStdin = members.pipeStdin;
+    this.size = members.size;
+  }
+
+  /** For the inspector: no arguments, no values of the environment. */
+  toJSON(): object {
+    return { program: this.argv[0], cwd: this.cwd, env: [...this.env.keys()], tty: this.tty };
+  }
+}
+
+/** Why a child could not be started. */
+export type LaunchFailure = {
+  readonly kind: 'spawnNotFound' | 'spawnPermissionDenied' | 'spawnFailed';
+  /** One sentence: what, and why. */
+  readonly message: string;
+};
+
+/** How the system's error codes are told, where it can be said better than `strerror` does. */
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: 'no such file or directory',
+  EACCES: 'permission denied',
+  ENOTDIR: 'not a directory',
+  E2BIG: 'argument list too long',
+  EMFILE: 'no descriptors left in the server (EMFILE; raise ulimit -n)',
+  ENFILE: 'no descriptors left on this machine (ENFILE)',
+  EAGAIN: 'no processes left for this user (EAGAIN; see ulimit -u)',
+  ENOMEM: 'not enough memory',
+  ENOEXEC: 'not a program (exec format error)',
+  ELOOP: 'too many symbolic links',
+  ENAMETOOLONG: 'the name is too long',
+  ENOSPC: 'no space left on the device',
+};
+
+export const errorCode = (error: unknown): string =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
+
+/** Turns an error of the system into a failure: `cannot WHAT: REASON`. */
+export const launchFailure = (what: string, error: unknown): LaunchFailure => {
+  const code = errorCode(error);
+  const reason = reasons[code] ?? (error instanceof Error ? error.message : 'unknown error');
+  const kinds = { ENOENT: 'spawnNotFound', EACCES: 'spawnPermissionDenied' } as const;
+  const kind = code === 'ENOENT' || code === 'EACCES' ? kinds[code] : 'spawnFailed';
+  return { kind, message: `cannot ${what}: ${reason}` };
+};

@@ -1,0 +1,132 @@
+import fs from 'node:fs';
+import net from 'node:net';
+import tty from 'node:tty';
+import type { OutputLog } from '../output/log.js';
+import type { Stream } from '../protocol.js';
+
+/** A pipe holds 64 KiB: one read empties it. */
+const pipeBuffer = Buffer.allocUnsafeSlow(64 * 1024);
+
+/**
+ * The kernel gives at most 4095 bytes of a PTY a read. With a buffer of just that size libuv takes a full
+ * read for a sign of more, and reads on without polling in between.
+ */
+const ttyBuffer = Buffer.allocUnsafeSlow(4095);
+
+/** So many reads of one source a turn of the loop, or a flood would hold up everybody's keystrokes. */
+const READS_PER_TURN = 4;
+
+/**
+ * An exited child can have left no more than its pipe holds: 64 KiB, or up to 1 MiB if it set F_SETPIPE_SZ
+ * (/proc/sys/fs/pipe-max-size). What comes after that in one go is a grandchild that never stops.
+ */
+const MAX_DRAIN_BYTES = 1024 * 1024;
+
+export type SourceKind = 'pipe' | 'tty';
+
+/**
+ * One descriptor that a child writes to, read into the log. All sources of a kind read into the same
+ * buffer: its bytes are copied into the log during the call.
+ */
+export class Source {
+  readonly #socket: net.Socket;
+  readonly #buffer: Buffer;
+  #paused = false;
+  #resting = false;
+  #reads = 0;
+  #ended = false;
+
+  /**
+   * @param descriptor non-blocking; closed by this source
+   * @param onEnd called once: end of file, and all before it is in the log
+   */
+  constructor(
+    readonly descriptor: number,
+    kind: SourceKind,
+    private readonly stream: Stream,
+    private readonly log: OutputLog,
+    private readonly onEnd: () => void,
+  ) {
+    this.#buffer = kind === 'tty' ? ttyBuffer : pipeBuffer;
+    const options: net.SocketConstructorOpts & net.ConnectOpts = {
+      readable: true,
+      writable: false,
+      onread: { buffer: this.#buffer, callback: (length) => this.#take(length) },
+    };
+    this.#socket =
+      kind === 'tty'
+        ? new tty.ReadStream(descriptor, options)
+        : new net.Socket({ ...options, fd: descriptor });
+    // end: libuv takes a short read together with a hang-up for the end, though more may be there
+    // (libuv issue 4992). error: EIO, which is how a PTY says that nobody holds its other side
+    this.#socket.on('end', () => this.#finish());
+    this.#socket.on('error', () => this.#finish());
+    this.#socket.resume();
+  }
+
+  pause(): void {
+    this.#paused = true;
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#paused = false;
+    if (!this.#resting && !this.#ended) this.#socket.resume();
+  }
+
+  /**
+   * Reads all that is there now, though it may be paused: what a child that has exited left behind is
+   * bounded by what its pipe holds.
+   */
+  drain(): void {
+    for (let total = 0; !this.#ended && total < MAX_DRAIN_BYTES;) {
+      let length: number;
+      try {
+        length = fs.readSync(this.descriptor, this.#buffer, 0, this.#buffer.length, null);
+      } catch (error) {
+        // EAGAIN: empty, but somebody still holds the other side
+        if (error instanceof Error && 'code' in error && error.code === 'EAGAIN') return;
+        length = 0; // EIO
+      }
+      if (length === 0) this.#end();
+      else this.log.append(this.stream, this.#buffer, length);
+      total += length;
+    }
+  }
+
+  /** Closes the descriptor, whatever may still come. */
+  destroy(): void {
+    this.#end();
+  }
+
+  /** False pauses the socket. */
+  #take(length: number): boolean {
+    this.log.append(this.stream, this.#buffer, length);
+    if (++this.#reads === READS_PER_TURN) this.#rest();
+    else if (this.#reads === 1) setImmediate(() => this.#nextTurn());
+    return !this.#paused && !this.#resting;
+  }
+
+  #rest(): void {
+    this.#resting = true;
+  }
+
+  #nextTurn(): void {
+    this.#reads = 0;
+    if (!this.#resting) return;
+    this.#resting = false;
+    if (!this.#paused && !this.#ended) this.#socket.resume();
+  }
+
+  #finish(): void {
+    this.drain();
+    this.#end();
+  }
+
+  #end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#socket.destroy();
+    this.onEnd();
+  }
+}
