@@ -1,0 +1,350 @@
+import { type ActorRefFrom, assertEvent, assign, emit, enqueueActions, setup, stopChild } from 'xstate';
+import type { Launch } from '../src/process/launch.js';
+import type { ProcessHost } from '../src/process/actor.js';
+import type { OutputLog } from '../src/output/log.js';
+import type { EnvironmentInfo, Params, ProcessSummary } from '../src/protocol.js';
+import type { RequestId, RpcError } from '../src/rpc.js';
+import { processMachine, type ProcessRequest } from './process.js';
+import { invalidRequest, type Reply, succeeded } from './reply.js';
+
+type ProcessRef = ActorRefFrom<typeof processMachine>;
+
+/** process/start, with what the edge made of its parameters: something to run, or why not. */
+export type StartRequest = {
+  readonly type: 'process.start';
+  readonly id: RequestId;
+  readonly processId: string;
+  readonly result: object;
+  readonly start: { readonly launch: Launch; readonly log: OutputLog } | { readonly refusal: RpcError };
+};
+
+export type ConnectionEvent =
+  | { readonly type: 'initialize'; readonly id: RequestId; readonly params: Params<'initialize'> }
+  | { readonly type: 'initialized' }
+  | { readonly type: 'environment.info'; readonly id: RequestId }
+  | { readonly type: 'environment.status'; readonly id: RequestId }
+  | StartRequest
+  | ProcessRequest
+  | { readonly type: 'process.list'; readonly id: RequestId }
+  | { readonly type: 'wire.closed' }
+  | Reply
+  | { readonly type: 'xstate.done.actor.*'; readonly actorId: string }
+  | { readonly type: 'xstate.error.actor.*'; readonly actorId: string; readonly error: unknown };
+
+/** What the connection tells whoever holds its wire. */
+export type ConnectionEmitted =
+  | Reply
+  /** The peer broke the protocol: the wire is to be closed. */
+  | { readonly type: 'violation'; readonly reason: string }
+  /** A process actor crashed. Its requests will get no answer from it. */
+  | {
+      readonly type: 'crash';
+      readonly processId: string;
+      /** Its child, which nobody looks after any more. */
+      readonly pid: number | null;
+      readonly error: unknown;
+    };
+
+export type ConnectionInput = {
+  readonly sessionId: string;
+  readonly protocolVersion: string;
+  readonly environmentInfo: EnvironmentInfo;
+  readonly host: ProcessHost;
+  readonly retentionMs: number;
+};
+
+export type ConnectionContext = ConnectionInput & {
+  readonly clientName: string | null;
+  /** Every process whose id is taken, by the client's key. */
+  readonly processes: ReadonlyMap<string, ProcessRef>;
+};
+
+/** Requests, and the word for them in the errors of an unfinished handshake (docs/protocol.md section 2). */
+const families = {
+  'process.start': 'exec',
+  'process.read': 'exec',
+  'process.write': 'exec',
+  'process.terminate': 'exec',
+  'process.signal': 'exec',
+  'process.resize': 'exec',
+  'process.closeStdin': 'exec',
+  'process.list': 'exec',
+  'environment.info': 'environment info',
+  'environment.status': 'environment status',
+} as const;
+
+const processRequestTypes = [
+  'process.read',
+  'process.write',
+  'process.terminate',
+  'process.signal',
+  'process.resize',
+  'process.closeStdin',
+] as const;
+
+const requestTypes = [
+  ...processRequestTypes,
+  'process.start',
+  'process.list',
+  'environment.info',
+  'environment.status',
+] as const;
+
+/** `children` of an actor is a plain object: the prefix keeps names like `__proto__` harmless. */
+const actorId = (processId: string): string => `process:${processId}`;
+const processIdOf = (id: string): string => id.slice('process:'.length);
+
+const without = (
+  processes: ReadonlyMap<string, ProcessRef>,
+  processId: string,
+): ReadonlyMap<string, ProcessRef> => {
+  const left = new Map(processes);
+  left.delete(processId);
+  return left;
+};
+
+const summary = (processId: string, ref: ProcessRef): ProcessSummary => {
+  const { context, value } = ref.getSnapshot();
+  const live = typeof value === 'object' ? value.live : 'starting';
+  const state = typeof live === 'object' ? ('exited' in live ? 'exited' : 'retained') : live;
+  return { processId, state, tty: context.launch.tty, pid: context.pid, exitCode: context.exitCode };
+};
+
+/** What a request about a process that isn't known is answered. */
+const unknownProcess = (event: ProcessRequest): Reply => {
+  const { processId } = event.params;
+  switch (event.type) {
+    case 'process.terminate':
+      return succeeded(event.id, { running: false });
+    case 'process.signal':
+      return succeeded(event.id, {});
+    case 'process.write':
+      if (event.params.writeId !== undefined) {
+        return succeeded(event.id, { accepted: false, status: 'unknownProcess' });
+      }
+      break;
+    case 'process.read':
+    case 'process.resize':
+    case 'process.closeStdin':
+      break;
+  }
+  return invalidRequest(event.id, `unknown process id ${processId}`);
+};
+
+/**
+ * One connection: the handshake, then the processes of its session. A process is an actor of its own under
+ * its client's key; requests about it are handed on, its replies are emitted.
+ */
+export const connectionMachine = setup({
+  types: {
+    context: {} as ConnectionContext,
+    events: {} as ConnectionEvent,
+    emitted: {} as ConnectionEmitted,
+    input: {} as ConnectionInput,
+  },
+  actors: { process: processMachine },
+  guards: {
+    wantsToResume: ({ event }) => {
+      assertEvent(event, 'initialize');
+      return event.params.resumeSessionId !== undefined;
+    },
+    startIsRefused: ({ event }) => {
+      assertEvent(event, 'process.start');
+      return 'refusal' in event.start;
+    },
+    processIdIsTaken: ({ context, event }) => {
+      assertEvent(event, 'process.start');
+      return context.processes.has(event.processId);
+    },
+    processIsKnown: ({ context, event }) => {
+      assertEvent(event, processRequestTypes);
+      return context.processes.has(event.params.processId);
+    },
+    noProcessIsLeft: ({ context }) => context.processes.size === 0,
+  },
+  actions: {
+    rememberClient: assign({
+      clientName: ({ event }) => {
+        assertEvent(event, 'initialize');
+        return event.params.clientName;
+      },
+    }),
+    answerInitialize: emit(({ context, event }): ConnectionEmitted => {
+      assertEvent(event, 'initialize');
+      const { protocolVersion, sessionId, environmentInfo } = context;
+      return succeeded(event.id, { protocolVersion, sessionId, environmentInfo });
+    }),
+    rejectResume: emit(({ event }): ConnectionEmitted => {
+      assertEvent(event, 'initialize');
+      return invalidRequest(event.id, `unknown session id ${event.params.resumeSessionId ?? ''}`);
+    }),
+    rejectSecondInitialize: emit(({ event }): ConnectionEmitted => {
+      assertEvent(event, 'initialize');
+      return invalidRequest(event.id, 'initialize may only be sent once per connection');
+    }),
+    rejectUninitialized: emit(({ event }): ConnectionEmitted => {
+      assertEvent(event, requestTypes);
+      return invalidRequest(
+        event.id,
+        `client must call initialize before using ${families[event.type]} methods`,
+      );
+    }),
+    rejectUnready: emit(({ event }): ConnectionEmitted => {
+      assertEvent(event, requestTypes);
+      return invalidRequest(
+        event.id,
+        `client must send initialized before using ${families[event.type]} methods`,
+      );
+    }),
+    tellViolation: emit({ type: 'violation', reason: 'initialized was sent before initialize' }),
+
+    answerEnvironmentInfo: emit(({ context, event }): ConnectionEmitted => {
+      assertEvent(event, 'environment.info');
+      return succeeded(event.id, context.environmentInfo);
+    }),
+    answerEnvironmentStatus: emit(({ event }): ConnectionEmitted => {
+      assertEvent(event, 'environment.status');
+      return succeeded(event.id, { status: 'ready' });
+    }),
+    answerList: emit(({ context, event }): ConnectionEmitted => {
+      assertEvent(event, 'process.list');
+      return succeeded(event.id, {
+        processes: [...context.processes].map(([processId, ref]) => summary(processId, ref)),
+      });
+    }),
+
+    rejectRefusedStart: emit(({ event }): ConnectionEmitted => {
+      assertEvent(event, 'process.start');
+      const error =
+        'refusal' in event.start ? event.start.refusal : { code: -32603, message: 'internal error' };
+      return { type: 'reply', id: event.id, error };
+    }),
+    rejectTakenProcessId: emit(({ event }): ConnectionEmitted => {
+      assertEvent(event, 'process.start');
+      return invalidRequest(event.id, `process ${event.processId} already exists`);
+    }),
+    spawnProcess: assign({
+      processes: ({ context, event, spawn }) => {
+        assertEvent(event, 'process.start');
+        if ('refusal' in event.start) return context.processes;
+        const { processId, id: startId, result: startResult } = event;
+        const { launch, log } = event.start;
+        const { host, retentionMs } = context;
+        const ref = spawn('process', {
+          id: actorId(processId),
+          input: { processId, startId, startResult, launch, log, host, retentionMs },
+        });
+        return new Map(context.processes).set(processId, ref);
+      },
+    }),
+    forwardToProcess: enqueueActions(({ context, event, enqueue }) => {
+      assertEvent(event, processRequestTypes);
+      const ref = context.processes.get(event.params.processId);
+      if (ref !== undefined) enqueue.sendTo(ref, event);
+    }),
+    answerUnknownProcess: emit(({ event }): ConnectionEmitted => {
+      assertEvent(event, processRequestTypes);
+      return unknownProcess(event);
+    }),
+    passReplyOn: emit(({ event }): ConnectionEmitted => {
+      assertEvent(event, ['reply', 'reply.output']);
+      return event;
+    }),
+
+    forgetProcess: enqueueActions(({ context, event, enqueue }) => {
+      assertEvent(event, ['xstate.done.actor.*', 'xstate.error.actor.*']);
+      // a child that is done stays among the children until it is stopped
+      enqueue(stopChild(event.actorId));
+      enqueue.assign({ processes: without(context.processes, processIdOf(event.actorId)) });
+    }),
+    tellCrash: emit(({ context, event }): ConnectionEmitted => {
+      assertEvent(event, 'xstate.error.actor.*');
+      const processId = processIdOf(event.actorId);
+      const pid = context.processes.get(processId)?.getSnapshot().context.pid ?? null;
+      return { type: 'crash', processId, pid, error: event.error };
+    }),
+
+    endProcesses: enqueueActions(({ context, enqueue }) => {
+      for (const ref of context.processes.values()) enqueue.sendTo(ref, { type: 'session.end' });
+    }),
+    endGroups: ({ context }) => {
+      context.host.groups.end();
+    },
+  },
+}).createMachine({
+  id: 'connection',
+  description: 'One client, from its first message until its wire is closed.',
+  context: ({ input }) => ({ ...input, clientName: null, processes: new Map() }),
+  initial: 'open',
+  states: {
+    open: {
+      description: 'The wire is there.',
+      on: {
+        reply: { actions: 'passReplyOn' },
+        'reply.output': { actions: 'passReplyOn' },
+        'xstate.done.actor.*': { actions: 'forgetProcess' },
+        'xstate.error.actor.*': { actions: ['tellCrash', 'forgetProcess'] },
+        'wire.closed': { target: 'closing' },
+      },
+      initial: 'awaitingInitialize',
+      states: {
+        awaitingInitialize: {
+          description: 'Nothing but initialize is served yet. One that fails may be tried again.',
+          on: {
+            initialize: [
+              { guard: 'wantsToResume', actions: 'rejectResume' },
+              { target: 'awaitingInitialized', actions: ['rememberClient', 'answerInitialize'] },
+            ],
+            initialized: { target: '#connection.closed', actions: 'tellViolation' },
+            'process.*': { actions: 'rejectUninitialized' },
+            'environment.*': { actions: 'rejectUninitialized' },
+          },
+        },
+        awaitingInitialized: {
+          description: 'The client has to say that it got the answer.',
+          on: {
+            initialize: { actions: 'rejectSecondInitialize' },
+            initialized: { target: 'ready' },
+            'process.*': { actions: 'rejectUnready' },
+            'environment.*': { actions: 'rejectUnready' },
+          },
+        },
+        ready: {
+          description: 'Everything is served.',
+          on: {
+            initialize: { actions: 'rejectSecondInitialize' },
+            initialized: {},
+            'environment.info': { actions: 'answerEnvironmentInfo' },
+            'environment.status': { actions: 'answerEnvironmentStatus' },
+            'process.list': { actions: 'answerList' },
+            'process.start': [
+              { guard: 'startIsRefused', actions: 'rejectRefusedStart' },
+              { guard: 'processIdIsTaken', actions: 'rejectTakenProcessId' },
+              { actions: 'spawnProcess' },
+            ],
+            'process.*': [
+              { guard: 'processIsKnown', actions: 'forwardToProcess' },
+              { actions: 'answerUnknownProcess' },
+            ],
+          },
+        },
+      },
+    },
+    closing: {
+      description: 'The session ends: every process answers what waits for it, then is gone.',
+      entry: 'endProcesses',
+      always: { guard: 'noProcessIsLeft', target: 'closed' },
+      on: {
+        reply: { actions: 'passReplyOn' },
+        'reply.output': { actions: 'passReplyOn' },
+        'xstate.done.actor.*': { actions: 'forgetProcess' },
+        'xstate.error.actor.*': { actions: ['tellCrash', 'forgetProcess'] },
+      },
+    },
+    closed: {
+      description: 'Nothing of this session is left.',
+      type: 'final',
+      entry: 'endGroups',
+    },
+  },
+});

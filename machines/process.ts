@@ -1,0 +1,456 @@
+import { assertEvent, assign, cancel, enqueueActions, fromCallback, sendParent, sendTo, setup } from 'xstate';
+import type { OutputLog } from '../src/output/log.js';
+import type { ChildCommand, ChildEvent, ChildInput, ProcessHost } from '../src/process/actor.js';
+import type { Launch } from '../src/process/launch.js';
+import type { Params, WriteStatus } from '../src/protocol.js';
+import type { RequestId } from '../src/rpc.js';
+import type { Reply } from './reply.js';
+import { invalidRequest, succeeded } from './reply.js';
+
+type Request<T extends string, P> = { readonly type: T; readonly id: RequestId; readonly params: P };
+
+/** Requests about one process. The type is the method's name with dots: that is the routing. */
+export type ProcessRequest =
+  | Request<'process.read', Params<'process/read'>>
+  | Request<'process.write', Params<'process/write'>>
+  | Request<'process.terminate', Params<'process/terminate'>>
+  | Request<'process.signal', Params<'process/signal'>>
+  | Request<'process.resize', Params<'process/resize'>>
+  | Request<'process.closeStdin', Params<'process/closeStdin'>>;
+
+export type ProcessEvent =
+  | ProcessRequest
+  | ChildEvent
+  | { readonly type: 'output.appended' }
+  | { readonly type: 'read.deadline'; readonly key: string }
+  | { readonly type: 'session.end' };
+
+/** A read that waits for output, an exit, or its deadline. */
+type ParkedRead = { readonly key: string; readonly id: RequestId; readonly params: Params<'process/read'> };
+
+/** A write whose bytes wait in front of the child, with the requests that it will answer. */
+type PendingWrite = { readonly writeId: string | undefined; readonly ids: readonly RequestId[] };
+
+export type ProcessInput = {
+  readonly processId: string;
+  /** The start request, answered when it is known whether the child runs. */
+  readonly startId: RequestId;
+  /** What that request is answered with. */
+  readonly startResult: object;
+  readonly launch: Launch;
+  readonly log: OutputLog;
+  readonly host: ProcessHost;
+  /** How long a closed process stays readable. */
+  readonly retentionMs: number;
+};
+
+export type ProcessContext = ProcessInput & {
+  readonly pid: number | null;
+  readonly exitCode: number | null;
+  readonly stdinOpen: boolean;
+  /** It was asked to end: its output is closed soon after it, whoever holds it. */
+  readonly terminated: boolean;
+  readonly parkedReads: readonly ParkedRead[];
+  readonly readsParked: number;
+  readonly pendingWrites: readonly PendingWrite[];
+  /** What the latest writes with an id were answered; undefined while they wait. */
+  readonly writes: ReadonlyMap<string, WriteStatus | undefined>;
+};
+
+/** Timers hold no more (2^31-1 ms, 24.8 days); a longer delay would fire at once. */
+const LONGEST_DELAY_MS = 2 ** 31 - 1;
+
+/** docs/protocol.md, process/write: so many writeIds are remembered. */
+const REMEMBERED_WRITES = 4096;
+
+/**
+ * process/terminate promises `closed` within 2 s, even if a stranger holds the pipe. What was killed needs
+ * some time to be gone and its last output to be read; this leaves as much again.
+ */
+const CLOSE_GRACE_MS = 1_000;
+
+const writeAnswer = (status: WriteStatus): object => ({ accepted: status === 'accepted', status });
+
+/** Without a writeId a refusal is an error, with one it is a result (docs/protocol.md, process/write). */
+const refusedWrite = (
+  id: RequestId,
+  writeId: string | undefined,
+  status: WriteStatus,
+  message: string,
+): Reply => (writeId === undefined ? invalidRequest(id, message) : succeeded(id, writeAnswer(status)));
+
+const stdinClosed = (id: RequestId, writeId: string | undefined, processId: string): Reply =>
+  refusedWrite(id, writeId, 'stdinClosed', `stdin is closed for process ${processId}`);
+
+const remember = (
+  writes: ReadonlyMap<string, WriteStatus | undefined>,
+  writeId: string | undefined,
+  status: WriteStatus | undefined,
+): ReadonlyMap<string, WriteStatus | undefined> => {
+  if (writeId === undefined) return writes;
+  const next = new Map(writes).set(writeId, status);
+  for (const oldest of next.keys()) {
+    if (next.size <= REMEMBERED_WRITES) break;
+    next.delete(oldest);
+  }
+  return next;
+};
+
+const readReply = (
+  context: ProcessContext,
+  id: RequestId,
+  params: Params<'process/read'>,
+  closed: boolean,
+): Reply => ({
+  type: 'reply.output',
+  id,
+  log: context.log,
+  afterSeq: params.afterSeq ?? 0,
+  maxBytes: params.maxBytes,
+  exitCode: context.exitCode,
+  closed,
+});
+
+/**
+ * The life of one process. It owns the child (its invocation ends the child's group) and the output log;
+ * bytes go from one to the other without passing through here. It decides when an exit is told: the child
+ * actor has put all that was left into the log before it says `child.exited`.
+ */
+export const processMachine = setup({
+  types: {
+    context: {} as ProcessContext,
+    events: {} as ProcessEvent,
+    input: {} as ProcessInput,
+  },
+  actors: {
+    child: fromCallback<ChildCommand, ChildInput>(() => {
+      throw new Error('the child actor must be provided');
+    }),
+  },
+  delays: {
+    retention: ({ context }) => Math.min(context.retentionMs, LONGEST_DELAY_MS),
+    closeGrace: CLOSE_GRACE_MS,
+  },
+  guards: {
+    readIsAnswerable: ({ context, event }) => {
+      assertEvent(event, 'process.read');
+      return (event.params.waitMs ?? 0) === 0 || context.log.hasEventAfter(event.params.afterSeq ?? 0);
+    },
+    writeWasSeen: ({ context, event }) => {
+      assertEvent(event, 'process.write');
+      return event.params.writeId !== undefined && context.writes.has(event.params.writeId);
+    },
+    stdinIsOpen: ({ context }) => context.stdinOpen,
+    hasTerminal: ({ context }) => context.launch.tty,
+    wasTerminated: ({ context }) => context.terminated,
+    outputIsSent: ({ context }) => !context.log.hasUnsent,
+  },
+  actions: {
+    rememberChild: assign({
+      pid: ({ event }) => {
+        assertEvent(event, 'child.spawned');
+        return event.pid;
+      },
+      stdinOpen: ({ context }) => context.launch.tty || context.launch.pipeStdin,
+    }),
+    rememberExit: assign({
+      exitCode: ({ event }) => {
+        assertEvent(event, 'child.exited');
+        return event.exitCode;
+      },
+      stdinOpen: false,
+    }),
+    rememberTerminate: assign({ terminated: true }),
+    closeStdinForWrites: assign({ stdinOpen: ({ context }) => context.launch.tty && context.stdinOpen }),
+    breakStdin: assign({ stdinOpen: false }),
+
+    answerStart: sendParent(({ context }): Reply => succeeded(context.startId, context.startResult)),
+    rejectStart: sendParent(({ context, event }): Reply => {
+      assertEvent(event, 'child.failed');
+      const { kind, message } = event.failure;
+      return { type: 'reply', id: context.startId, error: { code: -32603, message, data: { kind } } };
+    }),
+    rejectCancelledStart: sendParent(({ context }): Reply =>
+      invalidRequest(context.startId, `process ${context.processId} start was cancelled`),
+    ),
+    rejectStarting: sendParent(({ context, event }): Reply => {
+      assertEvent(event, ['process.read', 'process.resize', 'process.closeStdin']);
+      return invalidRequest(event.id, `process id ${context.processId} is starting`);
+    }),
+    rejectResize: sendParent(({ context, event }): Reply => {
+      assertEvent(event, 'process.resize');
+      return invalidRequest(event.id, `process ${context.processId} has no terminal to resize`);
+    }),
+
+    answerRead: sendParent(({ context, event }): Reply => {
+      assertEvent(event, 'process.read');
+      return readReply(context, event.id, event.params, false);
+    }),
+    answerReadAfterClose: sendParent(({ context, event }): Reply => {
+      assertEvent(event, 'process.read');
+      return readReply(context, event.id, event.params, true);
+    }),
+    parkRead: enqueueActions(({ context, event, enqueue }) => {
+      assertEvent(event, 'process.read');
+      const key = `read ${context.readsParked}`;
+      const delay = Math.min(event.params.waitMs ?? 0, LONGEST_DELAY_MS);
+      enqueue.assign({
+        readsParked: context.readsParked + 1,
+        parkedReads: [...context.parkedReads, { key, id: event.id, params: event.params }],
+      });
+      enqueue.raise({ type: 'read.deadline', key }, { id: key, delay });
+      enqueue.sendTo('child', { type: 'watchOutput' });
+    }),
+    answerParkedReads: enqueueActions(({ context, enqueue }) => {
+      const left = context.parkedReads.filter(
+        ({ params }) => !context.log.hasEventAfter(params.afterSeq ?? 0),
+      );
+      for (const read of context.parkedReads) {
+        if (left.includes(read)) continue;
+        enqueue(cancel(read.key));
+        enqueue.sendParent(readReply(context, read.id, read.params, false));
+      }
+      enqueue.assign({ parkedReads: left });
+      if (left.length > 0) enqueue.sendTo('child', { type: 'watchOutput' });
+    }),
+    answerParkedReadsAfterClose: enqueueActions(({ context, enqueue }) => {
+      for (const read of context.parkedReads) {
+        enqueue(cancel(read.key));
+        enqueue.sendParent(readReply(context, read.id, read.params, true));
+      }
+      enqueue.assign({ parkedReads: [] });
+    }),
+    answerOverdueRead: enqueueActions(({ context, event, enqueue }) => {
+      assertEvent(event, 'read.deadline');
+      const overdue = context.parkedReads.find(({ key }) => key === event.key);
+      if (overdue !== undefined) enqueue.sendParent(readReply(context, overdue.id, overdue.params, false));
+      enqueue.assign({ parkedReads: context.parkedReads.filter((read) => read !== overdue) });
+    }),
+
+    forwardWrite: enqueueActions(({ context, event, enqueue }) => {
+      assertEvent(event, 'process.write');
+      const { writeId, chunk } = event.params;
+      enqueue.assign({
+        pendingWrites: [...context.pendingWrites, { writeId, ids: [event.id] }],
+        writes: remember(context.writes, writeId, undefined),
+      });
+      enqueue.sendTo('child', { type: 'write', chunk });
+    }),
+    answerRepeatedWrite: enqueueActions(({ context, event, enqueue }) => {
+      assertEvent(event, 'process.write');
+      const { writeId } = event.params;
+      const status = writeId === undefined ? undefined : context.writes.get(writeId);
+      if (status !== undefined) {
+        enqueue.sendParent(succeeded(event.id, writeAnswer(status)));
+        return;
+      }
+      const waiting = context.pendingWrites.map((write) =>
+        write.writeId === writeId ? { ...write, ids: [...write.ids, event.id] } : write,
+      );
+      enqueue.assign({ pendingWrites: waiting });
+    }),
+    answerFirstWrite: enqueueActions(({ context, event, enqueue }) => {
+      assertEvent(event, ['child.wrote', 'child.refusedWrite']);
+      const [first, ...others] = context.pendingWrites;
+      if (first === undefined) return;
+      const status = event.type === 'child.wrote' ? 'accepted' : 'stdinClosed';
+      for (const id of first.ids) {
+        enqueue.sendParent(
+          status === 'accepted'
+            ? succeeded(id, writeAnswer(status))
+            : stdinClosed(id, first.writeId, context.processId),
+        );
+      }
+      enqueue.assign({ pendingWrites: others, writes: remember(context.writes, first.writeId, status) });
+    }),
+    refuseWrite: sendParent(({ context, event }): Reply => {
+      assertEvent(event, 'process.write');
+      return stdinClosed(event.id, event.params.writeId, context.processId);
+    }),
+    refuseEarlyWrite: sendParent(({ context, event }): Reply => {
+      assertEvent(event, 'process.write');
+      const { writeId } = event.params;
+      return refusedWrite(event.id, writeId, 'starting', `process id ${context.processId} is starting`);
+    }),
+
+    answerTerminateRunning: sendParent(({ event }): Reply => {
+      assertEvent(event, 'process.terminate');
+      return succeeded(event.id, { running: true });
+    }),
+    answerTerminateEnded: sendParent(({ event }): Reply => {
+      assertEvent(event, 'process.terminate');
+      return succeeded(event.id, { running: false });
+    }),
+    answerDone: sendParent(({ event }): Reply => {
+      assertEvent(event, ['process.signal', 'process.resize', 'process.closeStdin']);
+      return succeeded(event.id, {});
+    }),
+    killGroup: sendTo('child', { type: 'kill' }),
+    forwardSignal: sendTo('child', ({ event }): ChildCommand => {
+      assertEvent(event, 'process.signal');
+      return { type: 'signal', signal: event.params.signal };
+    }),
+    forwardResize: sendTo('child', ({ event }): ChildCommand => {
+      assertEvent(event, 'process.resize');
+      return { type: 'resize', rows: event.params.rows, cols: event.params.cols };
+    }),
+    endStdin: sendTo('child', { type: 'endStdin' }),
+    closeOutput: sendTo('child', { type: 'closeOutput' }),
+
+    tellExited: ({ context, event }) => {
+      assertEvent(event, 'child.exited');
+      context.log.exited(event.exitCode, event.signal);
+    },
+    tellClosed: ({ context }) => {
+      context.log.closed();
+    },
+    rejectPending: enqueueActions(({ context, enqueue }) => {
+      const message = `process ${context.processId} ended with its session`;
+      for (const { id } of context.parkedReads) enqueue.sendParent(invalidRequest(id, message));
+      for (const { ids, writeId } of context.pendingWrites) {
+        for (const id of ids) enqueue.sendParent(stdinClosed(id, writeId, context.processId));
+      }
+    }),
+    releaseLog: ({ context }) => {
+      context.log.release();
+    },
+  },
+}).createMachine({
+  id: 'process',
+  description: 'One process, from its start request until its id is free again.',
+  context: ({ input }) => ({
+    ...input,
+    pid: null,
+    exitCode: null,
+    stdinOpen: false,
+    terminated: false,
+    parkedReads: [],
+    readsParked: 0,
+    pendingWrites: [],
+    writes: new Map(),
+  }),
+  initial: 'live',
+  states: {
+    live: {
+      description: 'The id is taken. Leaving this state ends the child and its group.',
+      invoke: {
+        id: 'child',
+        src: 'child',
+        input: ({ context: { launch, log, host } }) => ({ launch, log, host }),
+      },
+      on: {
+        'output.appended': { actions: 'answerParkedReads' },
+        'read.deadline': { actions: 'answerOverdueRead' },
+        'child.wrote': { actions: 'answerFirstWrite' },
+        'child.refusedWrite': { actions: 'answerFirstWrite' },
+        'child.stdinBroken': { actions: 'breakStdin' },
+      },
+      initial: 'starting',
+      states: {
+        starting: {
+          description: 'Waiting for its turn to fork, then for what came of it.',
+          on: {
+            'child.spawned': { target: 'running', actions: ['rememberChild', 'answerStart'] },
+            'child.failed': { target: '#process.evicted', actions: 'rejectStart' },
+            'process.terminate': {
+              target: '#process.evicted',
+              actions: ['answerTerminateRunning', 'rejectCancelledStart'],
+            },
+            'process.read': { actions: 'rejectStarting' },
+            'process.write': { actions: 'refuseEarlyWrite' },
+            'process.signal': { actions: 'answerDone' },
+            'process.resize': { actions: 'rejectStarting' },
+            'process.closeStdin': { actions: 'rejectStarting' },
+            'session.end': { target: '#process.evicted', actions: 'rejectCancelledStart' },
+          },
+        },
+        running: {
+          description: 'The child runs. Its output goes to the log and from there to the client.',
+          on: {
+            'child.exited': [
+              {
+                guard: 'wasTerminated',
+                target: 'exited.closing',
+                actions: ['rememberExit', 'tellExited'],
+              },
+              { target: 'exited', actions: ['rememberExit', 'tellExited'] },
+            ],
+            'process.read': [{ guard: 'readIsAnswerable', actions: 'answerRead' }, { actions: 'parkRead' }],
+            'process.write': [
+              { guard: 'writeWasSeen', actions: 'answerRepeatedWrite' },
+              { guard: 'stdinIsOpen', actions: 'forwardWrite' },
+              { actions: 'refuseWrite' },
+            ],
+            'process.terminate': { actions: ['rememberTerminate', 'killGroup', 'answerTerminateRunning'] },
+            'process.signal': { actions: ['forwardSignal', 'answerDone'] },
+            'process.resize': [
+              { guard: 'hasTerminal', actions: ['forwardResize', 'answerDone'] },
+              { actions: 'rejectResize' },
+            ],
+            'process.closeStdin': { actions: ['endStdin', 'closeStdinForWrites', 'answerDone'] },
+            'session.end': { target: '#process.evicted', actions: 'rejectPending' },
+          },
+        },
+        exited: {
+          description:
+            'The child was reaped and its exit is told. Somebody else may still hold its output open.',
+          on: {
+            'child.closed': { target: 'retained' },
+            'process.read': [{ guard: 'readIsAnswerable', actions: 'answerRead' }, { actions: 'parkRead' }],
+            'process.write': [
+              { guard: 'writeWasSeen', actions: 'answerRepeatedWrite' },
+              { actions: 'refuseWrite' },
+            ],
+            'process.terminate': { target: '.closing', actions: ['killGroup', 'answerTerminateEnded'] },
+            'process.signal': { actions: ['forwardSignal', 'answerDone'] },
+            'process.resize': [{ guard: 'hasTerminal', actions: 'answerDone' }, { actions: 'rejectResize' }],
+            'process.closeStdin': { actions: 'answerDone' },
+            'session.end': { target: '#process.evicted', actions: 'rejectPending' },
+          },
+          initial: 'draining',
+          states: {
+            draining: { description: 'Output still comes, from descendants of the child.' },
+            closing: {
+              description: 'It was terminated: its output is closed soon, though a stranger may hold it.',
+              after: { closeGrace: { actions: 'closeOutput' } },
+            },
+          },
+        },
+        retained: {
+          description: 'All is told. Output can still be read, and the id is still taken.',
+          entry: ['tellClosed', 'answerParkedReadsAfterClose'],
+          initial: 'keeping',
+          states: {
+            keeping: {
+              description:
+                'Kept for the retention time, and as long again while the client has not taken it all.',
+              after: {
+                retention: [
+                  { guard: 'outputIsSent', target: '#process.evicted' },
+                  { target: 'keeping', reenter: true },
+                ],
+              },
+            },
+          },
+          on: {
+            'process.read': { actions: 'answerReadAfterClose' },
+            'process.write': [
+              { guard: 'writeWasSeen', actions: 'answerRepeatedWrite' },
+              { actions: 'refuseWrite' },
+            ],
+            'process.terminate': { actions: ['killGroup', 'answerTerminateEnded'] },
+            'process.signal': { actions: 'answerDone' },
+            'process.resize': [{ guard: 'hasTerminal', actions: 'answerDone' }, { actions: 'rejectResize' }],
+            'process.closeStdin': { actions: 'answerDone' },
+            'session.end': { target: '#process.evicted' },
+          },
+        },
+      },
+    },
+    evicted: {
+      description: 'Nothing is known of it any more.',
+      type: 'final',
+      entry: 'releaseLog',
+    },
+  },
+});

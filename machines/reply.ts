@@ -1,0 +1,29 @@
+import type { OutputLog } from '../src/output/log.js';
+import type { RequestId, RpcError } from '../src/rpc.js';
+
+/**
+ * The answer to a request is an event with the request's id. A process sends it to its connection, and the
+ * connection emits it: no table of replies that wait, and an inspector sees each.
+ */
+export type Reply =
+  | { readonly type: 'reply'; readonly id: RequestId; readonly result: object }
+  | { readonly type: 'reply'; readonly id: RequestId; readonly error: RpcError }
+  | {
+      /** The answer to process/read: which part of which log. The bytes are taken when it is encoded. */
+      readonly type: 'reply.output';
+      readonly id: RequestId;
+      readonly log: OutputLog;
+      readonly afterSeq: number;
+      readonly maxBytes: number | undefined;
+      readonly exitCode: number | null;
+      readonly closed: boolean;
+    };
+
+export const succeeded = (id: RequestId, result: object): Reply => ({ type: 'reply', id, result });
+
+/** -32600: the request makes no sense now (docs/protocol.md section 1). */
+export const invalidRequest = (id: RequestId, message: string): Reply => ({
+  type: 'reply',
+  id,
+  error: { code: -32600, message },
+});

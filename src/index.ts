@@ -1,0 +1,6 @@
+/** The public API: everything an embedder may rely on. */
+export { createLog, type Log, type LogLevel, logLevels } from './log.js';
+export { ListenUrlError, serve, type ServeOptions, type Serving } from './serve.js';
+export { ExecServer, type ServerOptions } from './server.js';
+export { memoryWires } from './wire/memory.js';
+export type { Framing, Wire, WireEvents } from './wire/wire.js';
