@@ -1,5 +1,6 @@
 import fs from 'node:fs';
 import net from 'node:net';
+import { admitLateReaders, type LateReaders } from './late-readers.js';
 import { errorCode } from './launch.js';
 
 /**
@@ -137,13 +138,17 @@ export class PtyInput implements Input {
 export class PipeInput implements Input {
   readonly #queue = new WriteQueue();
   readonly #socket: net.Socket;
+  #lateReaders: LateReaders | undefined;
   #ending = false;
 
   /**
    * @param descriptor the writing end, non-blocking; closed here
    * @param onBroken the child closed its end
    */
-  constructor(descriptor: number, onBroken: () => void) {
+  constructor(
+    private readonly descriptor: number,
+    onBroken: () => void,
+  ) {
     this.#socket = new net.Socket({ fd: descriptor, readable: false, writable: true });
     this.#socket.on('error', () => {
       this.destroy();
@@ -164,17 +169,24 @@ export class PipeInput implements Input {
 
   end(): void {
     this.#ending = true;
-    if (this.#queue.pending.length === 0) this.#socket.destroy();
+    this.#closeWhenWritten();
   }
 
   destroy(): void {
     this.#ending = true;
     this.#queue.refuse();
     this.#socket.destroy();
+    this.#lateReaders?.destroy();
   }
 
   #written(length: number): void {
     this.#queue.taken(length);
-    if (this.#ending && this.#queue.pending.length === 0) this.#socket.destroy();
+    if (this.#ending) this.#closeWhenWritten();
+  }
+
+  #closeWhenWritten(): void {
+    if (this.#queue.pending.length > 0 || this.#socket.destroyed) return;
+    this.#lateReaders = admitLateReaders(this.descriptor);
+    this.#socket.destroy();
   }
 }

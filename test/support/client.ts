@@ -16,7 +16,13 @@ export type Incoming = {
   readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown };
 };
 
-type Transport = { send(text: string): void; close(): void };
+type Transport = {
+  send(text: string): void;
+  close(): void;
+  /** Stops and resumes reading. */
+  pause?(): void;
+  resume?(): void;
+};
 
 /** A client for tests: sends exactly what it is given, and keeps all that comes, in order. */
 export class TestClient {
@@ -159,6 +165,14 @@ export class TestClient {
     return this.#told(processId, 'process/closed', timeoutMs);
   }
 
+  pause(): void {
+    this.transport.pause?.();
+  }
+
+  resume(): void {
+    this.transport.resume?.();
+  }
+
   /** Ends the connection, and waits until it is over (over stdio: until the server has exited). */
   async close(): Promise<void> {
     this.transport.close();
@@ -187,7 +201,10 @@ export const startParams = (processId: string, argv: readonly string[], more: ob
   ...more,
 });
 
-/** Starts a server as a process of its own. It is killed after the test. */
+/** A server that is asked to end has this long, then it is killed and the test fails by what it left. */
+const END_MS = 5_000;
+
+/** Starts a server as a process of its own. It is ended after the test, with all that it runs. */
 export const launchServer = (args: readonly string[] = [], env: NodeJS.ProcessEnv = {}): ChildProcess => {
   const child = spawn(process.execPath, [...EXEC_SERVER, ...args], {
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -196,8 +213,10 @@ export const launchServer = (args: readonly string[] = [], env: NodeJS.ProcessEn
   const gone = once(child, 'exit');
   child.stdin.on('error', () => undefined); // the server may go before it has read all
   cleanup(async () => {
-    child.kill('SIGKILL');
+    child.kill('SIGTERM');
+    const timer = setTimeout(() => child.kill('SIGKILL'), END_MS);
     await gone;
+    clearTimeout(timer);
     for (const stream of [child.stdin, child.stdout, child.stderr]) stream.destroy();
   });
   return child;
@@ -244,7 +263,12 @@ export const launchListener = async (
 export const connectWebSocket = async (url: string): Promise<TestClient> => {
   const socket = new WebSocket(url);
   const client = new TestClient(
-    { send: (text) => socket.send(text), close: () => socket.close() },
+    {
+      send: (text) => socket.send(text),
+      close: () => socket.close(),
+      pause: () => socket.pause(),
+      resume: () => socket.resume(),
+    },
     undefined,
   );
   socket.on('message', (data: Buffer) => client.receive(data.toString()));
