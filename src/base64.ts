@@ -12,7 +12,7 @@ export class Bytes {
 
 /**
  * Decodes standard base64 with padding (RFC 4648 section 4) and nothing else: no white space, no
- * URL-safe alphabet, no missing padding, no stray bits in the last symbol (wire.md section 1).
+ * URL-safe alphabet, no missing padding, no stray bits in the last symbol (docs/protocol.md section 1).
  * Returns undefined for anything else.
  *
  * `Buffer.from` decodes all of those silently; encoding the result again and comparing finds them out.

@@ -24,9 +24,15 @@ export const nonEmptyText = refined(
 );
 
 /** A string that can be a C string: argv, environment values, cwd. */
-export const cString = refined(
+export const cString: t.Type<string> = new t.Type(
   'a string without NUL',
   (value): value is string => isString(value) && !value.includes('\0'),
+  (value, context) => {
+    if (!isString(value))
+      return t.failure(value, [...context.slice(0, -1), { key: context.at(-1)?.key ?? '', type: text }]);
+    return value.includes('\0') ? t.failure(value, context) : t.success(value);
+  },
+  t.identity,
 );
 
 export const flag = refined('true or false', (value): value is boolean => typeof value === 'boolean');
@@ -39,7 +45,7 @@ export const wholeNumber = (min: number, max: number, range = `from ${min} to ${
       typeof value === 'number' && Number.isSafeInteger(value) && value >= min && value <= max,
   );
 
-/** Sizes, sequence numbers and milliseconds (wire.md section 1). */
+/** Sizes, sequence numbers and milliseconds (docs/protocol.md section 1). */
 export const natural = wholeNumber(0, Number.MAX_SAFE_INTEGER, 'from 0 to 2^53-1');
 
 export const oneOf = <A extends string>(...names: readonly [A, ...A[]]): t.Type<A> => {
@@ -47,7 +53,7 @@ export const oneOf = <A extends string>(...names: readonly [A, ...A[]]): t.Type<
   return refined(`one of ${names.join(', ')}`, (value): value is A => known.has(value));
 };
 
-/** Absent and `null` both mean «not given» (wire.md section 1). */
+/** Absent and `null` both mean «not given» (docs/protocol.md section 1). */
 export const optional = <A, O>(codec: t.Type<A, O>): t.Type<A | undefined, O | undefined> =>
   new t.Type(
     codec.name,
@@ -82,6 +88,31 @@ export const base64: t.Type<Bytes, string> = new t.Type(
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/**
+ * An object with these members; others are left out before `t.type` sees them: it copies with assignments,
+ * by which a member `__proto__` becomes the prototype, and its members seem to be those of the object.
+ */
+export const struct = <P extends t.Props>(
+  members: P,
+  name = 'an object',
+): t.Type<t.TypeOfProps<P>, t.OutputOfProps<P>> & { readonly props: P } => {
+  const inner = t.type(members, name);
+  const names = Object.keys(members);
+  const pick = (value: unknown): unknown =>
+    isObject(value)
+      ? Object.fromEntries(
+          names.filter((member) => Object.hasOwn(value, member)).map((member) => [member, value[member]]),
+        )
+      : value;
+  const outer = new t.Type(
+    name,
+    (value): value is t.TypeOfProps<P> => inner.is(value),
+    (value, context) => inner.validate(pick(value), context),
+    (value: t.TypeOfProps<P>) => inner.encode(value),
+  );
+  return Object.assign(outer, { props: members });
+};
+
 /** An object whose names the client chose: a Map inside, so that `__proto__` is a name like any other. */
 export const mapOf = <A, O>(
   name: string,
@@ -95,7 +126,7 @@ export const mapOf = <A, O>(
       if (!isObject(input)) return t.failure(input, context);
       const map = new Map<string, A>();
       for (const [memberName, member] of Object.entries(input)) {
-        const checkedName = key.validate(memberName, t.appendContext(context, `(name) ${memberName}`, key));
+        const checkedName = key.validate(memberName, t.appendContext(context, '', key));
         if (isLeft(checkedName)) return checkedName;
         const checked = value.validate(member, t.appendContext(context, memberName, value));
         if (isLeft(checked)) return checked;

@@ -1,6 +1,7 @@
 import { type Either, left, right } from 'fp-ts/lib/Either.js';
 
-const FILE_URI = /^file:(?:\/\/(?<host>[^/?#]*))?(?<path>\/[^?#]*)$/i;
+/** Two slashes after the colon begin a host; without them the path must not begin with two. */
+const FILE_URI = /^file:(?:\/\/(?<host>[^/?#]*)|(?!\/\/))(?<path>\/[^?#]*)$/i;
 
 /**
  * The absolute path that a `file:` URI or a path names (docs/protocol.md, process/start). Left: what is

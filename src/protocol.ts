@@ -16,6 +16,7 @@ import {
   object,
   oneOf,
   optional,
+  struct,
   text,
   wholeNumber,
 } from './codecs.js';
@@ -31,19 +32,19 @@ const MAX_TERMINAL_SIDE = 10_000;
 const stream = oneOf('stdout', 'stderr', 'pty');
 const exitCode = wholeNumber(-(2 ** 31), 2 ** 31 - 1);
 const terminalSide = wholeNumber(1, MAX_TERMINAL_SIDE);
-const terminalSize = t.type({ rows: terminalSide, cols: terminalSide }, 'an object with rows and cols');
+const terminalSize = struct({ rows: terminalSide, cols: terminalSide }, 'an object with rows and cols');
 
 /** Names in an environment: not empty, no `=`, no NUL; anything else would not come back out of it. */
 const environmentName = new t.Type<string>(
-  'a name without = or NUL that is not empty',
+  'names that are not empty and hold no = or NUL',
   (value): value is string => typeof value === 'string' && /^[^=\0]+$/.test(value),
   (value, context) =>
     typeof value === 'string' && /^[^=\0]+$/.test(value) ? t.success(value) : t.failure(value, context),
   t.identity,
 );
 
-const environmentInfo = t.type({
-  shell: t.type({ name: text, path: text }),
+const environmentInfo = struct({
+  shell: struct({ name: text, path: text }),
   executorVersion: text,
   cwd: text,
   userHomeDir: text,
@@ -53,27 +54,24 @@ const environmentInfo = t.type({
   capabilities: object,
 });
 
-const startParams = t.type(
-  {
-    processId: text,
-    argv: list(cString, 'a list of strings'),
-    cwd: cString,
-    env: mapOf('an object of strings', environmentName, cString),
-    tty: flag,
-    arg0: optional(cString),
-    pipeStdin: optional(flag),
-    envPolicy: optional(object),
-    outputBytesCap: optional(wholeNumber(0, MAX_OUTPUT_BYTES_CAP)),
-    size: optional(terminalSize),
-    sandbox: optional(t.unknown),
-    enforceManagedNetwork: optional(flag),
-    networkProxy: optional(t.unknown),
-  },
-  'an object',
-);
+const startParams = struct({
+  processId: text,
+  argv: list(cString, 'a list of strings'),
+  cwd: cString,
+  env: mapOf('an object of strings', environmentName, cString),
+  tty: flag,
+  arg0: optional(cString),
+  pipeStdin: optional(flag),
+  envPolicy: optional(object),
+  outputBytesCap: optional(wholeNumber(0, MAX_OUTPUT_BYTES_CAP)),
+  size: optional(terminalSize),
+  sandbox: optional(t.unknown),
+  enforceManagedNetwork: optional(flag),
+  networkProxy: optional(t.unknown),
+});
 
-const processParams = t.type({ processId: text }, 'an object');
-const writeAnswer = t.type({
+const processParams = struct({ processId: text });
+const writeAnswer = struct({
   accepted: flag,
   status: oneOf('accepted', 'unknownProcess', 'starting', 'stdinClosed'),
 });
@@ -94,24 +92,21 @@ export const signalNames = [
 /** Every request: its parameters and its result. */
 export const methods = {
   initialize: {
-    params: t.type({ clientName: text, resumeSessionId: optional(text) }, 'an object'),
-    result: t.type({ protocolVersion: text, sessionId: text, environmentInfo }),
+    params: struct({ clientName: text, resumeSessionId: optional(text) }),
+    result: struct({ protocolVersion: text, sessionId: text, environmentInfo }),
   },
   'environment/info': { params: nothing, result: environmentInfo },
-  'environment/status': { params: nothing, result: t.type({ status: text }) },
-  'process/start': { params: startParams, result: t.type({ processId: text, sandboxType: text }) },
+  'environment/status': { params: nothing, result: struct({ status: text }) },
+  'process/start': { params: startParams, result: struct({ processId: text, sandboxType: text }) },
   'process/read': {
-    params: t.type(
-      {
-        processId: text,
-        afterSeq: optional(natural),
-        maxBytes: optional(natural),
-        waitMs: optional(natural),
-      },
-      'an object',
-    ),
-    result: t.type({
-      chunks: list(t.type({ seq: natural, stream, chunk: base64 }), 'a list of chunks'),
+    params: struct({
+      processId: text,
+      afterSeq: optional(natural),
+      maxBytes: optional(natural),
+      waitMs: optional(natural),
+    }),
+    result: struct({
+      chunks: list(struct({ seq: natural, stream, chunk: base64 }), 'a list of chunks'),
       nextSeq: natural,
       exited: flag,
       exitCode: nullable(exitCode),
@@ -122,24 +117,24 @@ export const methods = {
     }),
   },
   'process/write': {
-    params: t.type({ processId: text, chunk: base64, writeId: optional(text) }, 'an object'),
+    params: struct({ processId: text, chunk: base64, writeId: optional(text) }),
     result: writeAnswer,
   },
-  'process/terminate': { params: processParams, result: t.type({ running: flag }) },
+  'process/terminate': { params: processParams, result: struct({ running: flag }) },
   'process/signal': {
-    params: t.type({ processId: text, signal: oneOf(...signalNames) }, 'an object'),
+    params: struct({ processId: text, signal: oneOf(...signalNames) }),
     result: nothing,
   },
   'process/resize': {
-    params: t.type({ processId: text, rows: terminalSide, cols: terminalSide }, 'an object'),
+    params: struct({ processId: text, rows: terminalSide, cols: terminalSide }),
     result: nothing,
   },
   'process/closeStdin': { params: processParams, result: nothing },
   'process/list': {
     params: nothing,
-    result: t.type({
+    result: struct({
       processes: list(
-        t.type({
+        struct({
           processId: text,
           state: oneOf('starting', 'running', 'exited', 'retained'),
           tty: flag,
@@ -152,17 +147,17 @@ export const methods = {
   },
   'command/exec': {
     params: startParams,
-    result: t.type({ processId: text, running: flag, exitCode: t.null, stdout: t.null, stderr: t.null }),
+    result: struct({ processId: text, running: flag, exitCode: t.null, stdout: t.null, stderr: t.null }),
   },
   'command/exec/write': {
-    params: t.type({ processId: text, chunk: base64 }, 'an object'),
+    params: struct({ processId: text, chunk: base64 }),
     result: writeAnswer,
   },
-  'command/exec/terminate': { params: processParams, result: t.type({ running: flag }) },
+  'command/exec/terminate': { params: processParams, result: struct({ running: flag }) },
 } as const;
 
-const output = t.type({ processId: text, seq: natural, stream, chunk: base64 });
-const exited = t.type({
+const output = struct({ processId: text, seq: natural, stream, chunk: base64 });
+const exited = struct({
   processId: text,
   seq: natural,
   exitCode,
@@ -174,7 +169,7 @@ const exited = t.type({
 export const notifications = {
   'process/output': output,
   'process/exited': exited,
-  'process/closed': t.type({ processId: text, seq: natural }),
+  'process/closed': struct({ processId: text, seq: natural }),
   'command/exec/outputDelta': output,
   'command/exec/exited': exited,
 } as const;

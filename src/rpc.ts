@@ -45,6 +45,9 @@ const endOfString = (json: string, start: number): number => {
   }
 };
 
+/** Behind a name: the colon and the first word of its value. */
+const MEMBER_VALUE = /\s*:\s*([^\s,}]+)/y;
+
 /** How the number of the top-level member `id` is written in this JSON object; JSON.parse took the text already. */
 const writtenId = (json: string): string => {
   let found = '';
@@ -55,7 +58,8 @@ const writtenId = (json: string): string => {
     else if (c === '}' || c === ']') depth--;
     else if (c === '"') {
       const end = endOfString(json, at);
-      const value = depth === 1 ? /^\s*:\s*([^\s,}]+)/.exec(json.slice(end, end + 64)) : null;
+      MEMBER_VALUE.lastIndex = end;
+      const value = depth === 1 ? MEMBER_VALUE.exec(json) : null;
       // the last one of several counts, as it does for JSON.parse; a key may be written with escapes
       if (value?.[1] !== undefined && JSON.parse(json.slice(at, end)) === 'id') found = value[1];
       at = end - 1;

@@ -2,7 +2,11 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import os from 'node:os';
 import { createInterface } from 'node:readline';
+import { isLeft } from 'fp-ts/lib/Either.js';
+import type { Type } from 'io-ts';
 import { WebSocket } from 'ws';
+import { decode } from '../../src/codecs.js';
+import { methods, type Result } from '../../src/protocol.js';
 import { memoryWires } from '../../src/wire/memory.js';
 import type { Wire } from '../../src/wire/wire.js';
 import { cleanup, cookie, EXEC_SERVER } from './environment.js';
@@ -23,6 +27,16 @@ type Transport = {
   pause?(): void;
   resume?(): void;
 };
+
+const decoded = <A>(codec: Type<A, unknown>, result: unknown): A => {
+  const value = decode(codec, result);
+  if (isLeft(value)) throw new Error(`the answer does not decode: ${value.left}`);
+  return value.right;
+};
+
+/** The output in the answer to process/read. */
+export const bytesOf = ({ chunks }: Result<'process/read'>): Buffer =>
+  Buffer.concat(chunks.map(({ chunk }) => chunk.data));
 
 /** A client for tests: sends exactly what it is given, and keeps all that comes, in order. */
 export class TestClient {
@@ -95,6 +109,19 @@ export class TestClient {
     more: object = {},
   ): Promise<Record<string, unknown>> {
     return this.request('process/start', startParams(processId, argv, more));
+  }
+
+  /** process/read, decoded. */
+  async read(processId: string, more: object = {}): Promise<Result<'process/read'>> {
+    return decoded(
+      methods['process/read'].result,
+      await this.request('process/read', { processId, ...more }),
+    );
+  }
+
+  /** process/list, decoded. */
+  async list(): Promise<Result<'process/list'>['processes']> {
+    return decoded(methods['process/list'].result, await this.request('process/list')).processes;
   }
 
   async write(
