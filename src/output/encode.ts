@@ -68,14 +68,16 @@ export class NotificationEncoder {
     return end + framing.trailer.copy(out, end);
   }
 
-  /** The text of an exit or close notification; undefined where this process has none. */
-  encodeEnd(record: Exclude<LogRecord, Chunk>): string | undefined {
-    const head = `"params":{"processId":${this.#processId},"seq":${record.seq}`;
-    if (record.kind === 'closed') {
-      return this.names.closed === null ? undefined : `{"method":"${this.names.closed}",${head}}}`;
+  /** The text of a notification; undefined where this process has none of this kind. */
+  encode(record: LogRecord): string | undefined {
+    const { output, exited, closed } = this.names;
+    const params = `"params":{"processId":${this.#processId},"seq":${record.seq}`;
+    if (record.kind === 'chunk') {
+      return `{"method":"${output}",${params},"stream":"${record.stream}","chunk":"${base64Of(record)}"}}`;
     }
+    if (record.kind === 'closed') return closed === null ? undefined : `{"method":"${closed}",${params}}}`;
     const { exitCode, signal } = record;
-    return `{"method":"${this.names.exited}",${head},"exitCode":${exitCode},"signal":${JSON.stringify(signal)},"sandboxDenied":false}}`;
+    return `{"method":"${exited}",${params},"exitCode":${exitCode},"signal":${JSON.stringify(signal)},"sandboxDenied":false}}`;
   }
 
   #middleOf(stream: string): Buffer {

@@ -43,6 +43,8 @@ export class OutputLog {
   #retainedChunks = 0;
   #droppedBytes = 0;
   #nextSeq = 1;
+  /** Kept apart from its record, which is dropped with the output around it; 0: not yet. */
+  #exitSeq = 0;
   #sealed = true;
   #full = false;
   #released = false;
@@ -109,6 +111,7 @@ export class OutputLog {
 
   /** Takes the next number for the exit of the process: after all output so far. */
   exited(exitCode: number, signal: string | null): void {
+    this.#exitSeq = this.#nextSeq;
     this.#mark({ kind: 'exited', seq: this.#nextSeq++, exitCode, signal });
   }
 
@@ -175,10 +178,11 @@ export class OutputLog {
     return { chunks, nextSeq: cut && last !== undefined ? last.seq + 1 : this.#nextSeq };
   }
 
-  /** Is there retained output, or an exit, after `afterSeq`? */
+  /** Is there retained output, or the exit, after `afterSeq`? */
   hasEventAfter(afterSeq: number): boolean {
     const last = this.#records.at(-1);
-    return last !== undefined && this.#first < this.#records.length && last.seq > afterSeq;
+    const isRetained = last !== undefined && this.#first < this.#records.length && last.seq > afterSeq;
+    return isRetained || this.#exitSeq > afterSeq;
   }
 
   /** Gives up the retained output; what is unsent still goes out. */

@@ -1,42 +1,59 @@
 import type { Wire } from '../wire/wire.js';
+import { giveBuffer, takeBuffer } from './buffers.js';
 import type { LogReader, OutputLog } from './log.js';
+import type { LogRecord } from './record.js';
 
-/** One write to the wire: large enough to be cheap, small enough that an answer never waits long behind it. */
-const FLUSH_BYTES = 256 * 1024;
-
-/** Sent of one process before it is the next one's turn: as much as one full read of a pipe. */
-const TURN_BYTES = 64 * 1024;
+/** On the wire for one process before it is the next one's turn: a full read of a pipe, as base64. */
+const TURN_BYTES = 96 * 1024;
 
 /** A process with no more than this to send goes before those with more: keystrokes before floods. */
 const QUICK_BYTES = 4 * 1024;
 
 /**
+ * A client that doesn't take its answers is not read either while more than this waits: far more than any
+ * client asks for at a time, but for process/read of large logs.
+ */
+const BACKLOG_BYTES = 4 * 1024 * 1024;
+
+/**
  * All that goes to one client, in one place, because order and fairness are decided here: answers first,
  * then processes that have little to say, then the others by turns. It takes output from the logs only
  * while the wire takes it from here; what the wire doesn't take stays in the logs, which make their
- * sources wait. So a client that does not read costs this buffer and two marks a process, never more.
+ * sources wait. So a client that does not read costs one buffer and two marks a process, never more.
  */
 export class Outbox implements LogReader {
   readonly #wire: Wire;
-  /** Framed control messages. */
+  readonly #onFlushed: () => void;
+  /** Framed control messages, and their bytes. */
   #control: Buffer[] = [];
+  #controlBytes = 0;
   /** Logs with something unsent, in the order in which their turn comes. */
   readonly #ready = new Set<OutputLog>();
-  #buffer = Buffer.alloc(0);
+  /** The buffer that a blocked wire keeps. */
+  #lent: Buffer | undefined;
   #blocked = false;
   #scheduled: NodeJS.Immediate | undefined;
   #closed = false;
   #onEmpty: (() => void) | undefined;
 
-  constructor(wire: Wire) {
+  /** @param onFlushed called when something has left */
+  constructor(wire: Wire, onFlushed: () => void = () => undefined) {
     this.#wire = wire;
+    this.#onFlushed = onFlushed;
   }
 
   /** Sends a message that is no output. It goes before any output that is not on the wire yet. */
   send(json: string): void {
     if (this.#closed) return;
-    this.#control.push(this.#frame(json));
+    const message = this.#frame(json);
+    this.#control.push(message);
+    this.#controlBytes += message.length;
     this.#schedule();
+  }
+
+  /** So many answers wait for the client that it should not be asked for more. */
+  get isBacklogged(): boolean {
+    return this.#controlBytes > BACKLOG_BYTES;
   }
 
   /** Called by a log that got something to send. */
@@ -52,6 +69,8 @@ export class Outbox implements LogReader {
   /** The wire takes data again. */
   drained(): void {
     this.#blocked = false;
+    if (this.#lent !== undefined) giveBuffer(this.#lent);
+    this.#lent = undefined;
     this.flush();
     if (this.isEmpty) this.#onEmpty?.();
   }
@@ -71,18 +90,19 @@ export class Outbox implements LogReader {
     this.#closed = true;
     if (this.#scheduled !== undefined) clearImmediate(this.#scheduled);
     this.#control = [];
+    this.#controlBytes = 0;
     for (const log of this.#ready) log.detach();
     this.#ready.clear();
-    this.#buffer = Buffer.alloc(0);
+    // a lent buffer is the wire's for ever: it may still be read from
   }
 
   /** Gives the wire as much as it takes. */
   flush(): void {
-    while (!this.#blocked && !this.#closed) {
-      const bytes = this.#control.length > 0 ? this.#takeControl() : this.#takeOutput();
-      if (bytes === undefined) return;
-      if (!this.#wire.write(bytes)) this.#blocked = true;
+    while (!this.#blocked && !this.#closed && (this.#control.length > 0 || this.#ready.size > 0)) {
+      if (this.#control.length > 0) this.#blocked = !this.#wire.write(this.#takeControl());
+      else this.#writeOutput();
     }
+    this.#onFlushed();
   }
 
   /** Flushes at the end of this turn of the loop, so that all of a turn goes out together. */
@@ -94,25 +114,32 @@ export class Outbox implements LogReader {
     });
   }
 
-  #takeControl(): Buffer | undefined {
+  #takeControl(): Buffer {
     const messages = this.#control;
     this.#control = [];
-    return messages.length === 1 ? messages[0] : Buffer.concat(messages);
+    this.#controlBytes = 0;
+    const [only] = messages;
+    return messages.length === 1 && only !== undefined ? only : Buffer.concat(messages);
   }
 
-  /** Encodes one buffer full of output; undefined if there is none. */
-  #takeOutput(): Buffer | undefined {
-    if (this.#ready.size === 0) return undefined;
+  /** Encodes as many whole turns as a buffer holds, and writes them. */
+  #writeOutput(): void {
+    const buffer = takeBuffer();
     let end = 0;
     for (const log of this.#inTurn()) {
+      if (end + TURN_BYTES > buffer.length) break;
       this.#ready.delete(log);
-      const before = end;
-      end = this.#encodeTurn(log, end);
+      end = this.#encodeTurn(log, buffer, end);
       log.sent();
       if (log.hasUnsent) this.#ready.add(log);
-      if (end === before) break;
+      if (this.#control.length > 0) break;
     }
-    return end > 0 ? this.#buffer.subarray(0, end) : undefined;
+    if (end > 0 && !this.#wire.write(buffer.subarray(0, end))) {
+      this.#blocked = true;
+      this.#lent = buffer;
+    } else {
+      giveBuffer(buffer);
+    }
   }
 
   /** Those with little to send first, then the others in the order in which they came. */
@@ -122,33 +149,40 @@ export class Outbox implements LogReader {
     for (const log of waiting) if (log.unsentBytes > QUICK_BYTES) yield log;
   }
 
-  /** Encodes one turn of one log from `at` on, as far as the buffer reaches; answers where it ends. */
-  #encodeTurn(log: OutputLog, at: number): number {
+  /** Encodes one turn of one log from `at` on; answers where it ends. */
+  #encodeTurn(log: OutputLog, buffer: Buffer, at: number): number {
     const { encoder } = log;
     let end = at;
-    for (let bytes = 0; bytes < TURN_BYTES;) {
-      const record = log.peekUnsent();
-      if (record === undefined) break;
-      if (record.kind === 'chunk') {
-        if (!this.#hasRoom(encoder.sizeOf(record), end)) break;
-        end = encoder.encodeOutput(record, this.#wire.framing, this.#buffer, end);
-        bytes += record.length;
+    for (let record = log.peekUnsent(); record !== undefined; record = log.peekUnsent()) {
+      if (record.kind === 'chunk' && encoder.sizeOf(record) <= TURN_BYTES) {
+        if (end + encoder.sizeOf(record) > at + TURN_BYTES) break;
+        end = encoder.encodeOutput(record, this.#wire.framing, buffer, end);
       } else {
-        const json = encoder.encodeEnd(record);
-        const message = json === undefined ? Buffer.alloc(0) : this.#frame(json);
-        if (!this.#hasRoom(message.length, end)) break;
-        end += message.copy(this.#buffer, end);
+        const message = this.#frameRecord(log, record);
+        if (message.length > TURN_BYTES) {
+          // of a process with an enormous id: it has to go by itself, and in order
+          if (end > at) break;
+          this.#sendAlone(message);
+          log.takeUnsent();
+          break;
+        }
+        if (end + message.length > at + TURN_BYTES) break;
+        end += message.copy(buffer, end);
       }
       log.takeUnsent();
     }
     return end;
   }
 
-  /** An empty buffer is made as large as it must be: a processId may be long. */
-  #hasRoom(size: number, end: number): boolean {
-    if (end > 0) return end + size <= this.#buffer.length;
-    if (size > this.#buffer.length) this.#buffer = Buffer.allocUnsafeSlow(Math.max(size, FLUSH_BYTES));
-    return true;
+  #frameRecord({ encoder }: OutputLog, record: LogRecord): Buffer {
+    const json = encoder.encode(record);
+    return json === undefined ? Buffer.alloc(0) : this.#frame(json);
+  }
+
+  /** The next write is this message. */
+  #sendAlone(message: Buffer): void {
+    this.#control.unshift(message);
+    this.#controlBytes += message.length;
   }
 
   #frame(json: string): Buffer {
