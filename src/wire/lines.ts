@@ -1,3 +1,7 @@
+import { isUtf8 } from 'node:buffer';
+
+const CARRIAGE_RETURN = 0x0d;
+
 /** Cuts a byte stream into lines, without their `\n` or `\r\n`; blank ones are skipped. */
 export class LineSplitter {
   #parts: Buffer[] = [];
@@ -9,7 +13,7 @@ export class LineSplitter {
    */
   constructor(
     private readonly maxBytes: number,
-    private readonly listener: { line(text: string): void; tooLong(): void },
+    private readonly listener: { line(text: string): void; notUtf8(): void; tooLong(): void },
   ) {}
 
   push(data: Buffer): void {
@@ -33,7 +37,12 @@ export class LineSplitter {
     if (part.length === 0) return;
     this.#parts.push(part);
     this.#length += part.length;
-    if (this.#length <= this.maxBytes) return;
+    // one more may be the \r that is no part of the line
+    const excess = this.#length - this.maxBytes;
+    if (excess > 1 || (excess === 1 && part.at(-1) !== CARRIAGE_RETURN)) this.#stop();
+  }
+
+  #stop(): void {
     this.#stopped = true;
     this.#parts = [];
     this.listener.tooLong();
@@ -42,12 +51,16 @@ export class LineSplitter {
   #emit(): void {
     if (this.#stopped) return;
     const [only] = this.#parts;
-    const line = this.#parts.length === 1 && only !== undefined ? only : Buffer.concat(this.#parts);
+    const whole = this.#parts.length === 1 && only !== undefined ? only : Buffer.concat(this.#parts);
     this.#parts = [];
     this.#length = 0;
-    const text = line.toString('utf8');
-    // only a line of nothing but white space is blank; a cheap look first
-    if (text.length > 16 || text.trim() !== '')
-      this.listener.line(text.endsWith('\r') ? text.slice(0, -1) : text);
+    const line = whole.at(-1) === CARRIAGE_RETURN ? whole.subarray(0, -1) : whole;
+    if (line.length > this.maxBytes) this.#stop();
+    else if (!isUtf8(line)) this.listener.notUtf8();
+    else this.#tell(line.toString('utf8'));
+  }
+
+  #tell(line: string): void {
+    if (/\S/.test(line)) this.listener.line(line);
   }
 }

@@ -6,8 +6,13 @@ import type { Wire } from './wire.js';
 export const memoryWires = (maxMessageBytes = 64 * 1024 * 1024): readonly [Wire, Wire] => {
   const there = new PassThrough();
   const back = new PassThrough();
-  return [
-    streamWire('memory a', there, back, maxMessageBytes),
-    streamWire('memory b', back, there, maxMessageBytes),
-  ];
+  const end = (name: string, input: PassThrough, output: PassThrough): Wire => {
+    const wire = streamWire(name, input, output, maxMessageBytes);
+    const close = (reason: string): void => {
+      wire.close(reason);
+      output.end();
+    };
+    return { ...wire, close };
+  };
+  return [end('memory a', there, back), end('memory b', back, there)];
 };

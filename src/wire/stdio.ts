@@ -32,6 +32,9 @@ export const streamWire = (
     line: (text) => {
       if (!closed) events?.message(text);
     },
+    notUtf8: () => {
+      if (!closed) events?.malformed('the message is not UTF-8');
+    },
     tooLong: () => close(`a message of more than ${maxMessageBytes} bytes`),
   });
 

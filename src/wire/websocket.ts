@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { Duplex } from 'node:stream';
 import type { RawData, WebSocket } from 'ws';
 import { webSocketFraming } from './framing.js';
@@ -10,9 +11,9 @@ const PING_INTERVAL_MS = 30_000;
 /** A peer that doesn't answer a close frame within this time isn't waited for. */
 const CLOSE_TIMEOUT_MS = 2_000;
 
-const textOf = (data: RawData): string => {
-  if (Array.isArray(data)) return Buffer.concat(data).toString('utf8');
-  return Buffer.isBuffer(data) ? data.toString('utf8') : Buffer.from(data).toString('utf8');
+const bytesOf = (data: RawData): Buffer => {
+  if (Array.isArray(data)) return Buffer.concat(data);
+  return Buffer.isBuffer(data) ? data : Buffer.from(data);
 };
 
 /**
@@ -31,6 +32,8 @@ export const webSocketWire = (name: string, socket: WebSocket, stream: Duplex): 
     missedPings = 0;
   };
   const pinger = setInterval(() => {
+    // while we don't read, the answers can't be seen
+    if (socket.isPaused) return;
     if (missedPings >= 2) {
       failure = 'the peer missed two pings';
       socket.terminate();
@@ -54,7 +57,11 @@ export const webSocketWire = (name: string, socket: WebSocket, stream: Duplex): 
       events = listener;
       socket.on('message', (data) => {
         alive();
-        if (!closed) listener.message(textOf(data));
+        if (closed) return;
+        const bytes = bytesOf(data);
+        // ws checks text messages only
+        if (isUtf8(bytes)) listener.message(bytes.toString('utf8'));
+        else listener.malformed('the message is not UTF-8');
       });
       socket.on('pong', alive);
       socket.on('ping', alive);
