@@ -37,13 +37,7 @@ export type ConnectionEmitted =
   /** The peer broke the protocol: the wire is to be closed. */
   | { readonly type: 'violation'; readonly reason: string }
   /** A process actor crashed. Its requests will get no answer from it. */
-  | {
-      readonly type: 'crash';
-      readonly processId: string;
-      /** Its child, which nobody looks after any more. */
-      readonly pid: number | null;
-      readonly error: unknown;
-    };
+  | { readonly type: 'crash'; readonly processId: string; readonly error: unknown };
 
 export type ConnectionInput = {
   readonly sessionId: string;
@@ -257,11 +251,16 @@ export const connectionMachine = setup({
       enqueue(stopChild(event.actorId));
       enqueue.assign({ processes: without(context.processes, processIdOf(event.actorId)) });
     }),
-    tellCrash: emit(({ context, event }): ConnectionEmitted => {
+    tellCrash: emit(({ event }): ConnectionEmitted => {
       assertEvent(event, 'xstate.error.actor.*');
-      const processId = processIdOf(event.actorId);
-      const pid = context.processes.get(processId)?.getSnapshot().context.pid ?? null;
-      return { type: 'crash', processId, pid, error: event.error };
+      return { type: 'crash', processId: processIdOf(event.actorId), error: event.error };
+    }),
+    abandonChild: enqueueActions(({ context, event, enqueue }) => {
+      assertEvent(event, 'xstate.error.actor.*');
+      // nothing stops the children of an actor that threw
+      const crashed = context.processes.get(processIdOf(event.actorId));
+      const child = crashed?.getSnapshot().children.child;
+      if (child !== undefined) enqueue.sendTo(child, { type: 'abandon' });
     }),
 
     endProcesses: enqueueActions(({ context, enqueue }) => {
@@ -283,7 +282,7 @@ export const connectionMachine = setup({
         reply: { actions: 'passReplyOn' },
         'reply.output': { actions: 'passReplyOn' },
         'xstate.done.actor.*': { actions: 'forgetProcess' },
-        'xstate.error.actor.*': { actions: ['tellCrash', 'forgetProcess'] },
+        'xstate.error.actor.*': { actions: ['tellCrash', 'abandonChild', 'forgetProcess'] },
         'wire.closed': { target: 'closing' },
       },
       initial: 'awaitingInitialize',
@@ -338,7 +337,7 @@ export const connectionMachine = setup({
         reply: { actions: 'passReplyOn' },
         'reply.output': { actions: 'passReplyOn' },
         'xstate.done.actor.*': { actions: 'forgetProcess' },
-        'xstate.error.actor.*': { actions: ['tellCrash', 'forgetProcess'] },
+        'xstate.error.actor.*': { actions: ['tellCrash', 'abandonChild', 'forgetProcess'] },
       },
     },
     closed: {

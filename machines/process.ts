@@ -29,7 +29,7 @@ export type ProcessEvent =
 type ParkedRead = { readonly key: string; readonly id: RequestId; readonly params: Params<'process/read'> };
 
 /** A write whose bytes wait in front of the child, with the requests that it will answer. */
-type PendingWrite = { readonly writeId: string | undefined; readonly ids: readonly RequestId[] };
+type PendingWrite = { readonly writeId: string | undefined; readonly ids: RequestId[] };
 
 export type ProcessInput = {
   readonly processId: string;
@@ -52,9 +52,10 @@ export type ProcessContext = ProcessInput & {
   readonly terminated: boolean;
   readonly parkedReads: readonly ParkedRead[];
   readonly readsParked: number;
-  readonly pendingWrites: readonly PendingWrite[];
+  /** Changed in place, as `writes` is: a copy of 4096 entries for each keystroke would cost 1 ms. */
+  readonly pendingWrites: PendingWrite[];
   /** What the latest writes with an id were answered; undefined while they wait. */
-  readonly writes: ReadonlyMap<string, WriteStatus | undefined>;
+  readonly writes: Map<string, WriteStatus | undefined>;
 };
 
 /** Timers hold no more (2^31-1 ms, 24.8 days); a longer delay would fire at once. */
@@ -83,17 +84,14 @@ const stdinClosed = (id: RequestId, writeId: string | undefined, processId: stri
   refusedWrite(id, writeId, 'stdinClosed', `stdin is closed for process ${processId}`);
 
 const remember = (
-  writes: ReadonlyMap<string, WriteStatus | undefined>,
+  { writes }: ProcessContext,
   writeId: string | undefined,
   status: WriteStatus | undefined,
-): ReadonlyMap<string, WriteStatus | undefined> => {
-  if (writeId === undefined) return writes;
-  const next = new Map(writes).set(writeId, status);
-  for (const oldest of next.keys()) {
-    if (next.size <= REMEMBERED_WRITES) break;
-    next.delete(oldest);
-  }
-  return next;
+): void => {
+  if (writeId === undefined) return;
+  writes.set(writeId, status);
+  const [oldest] = writes.keys();
+  if (writes.size > REMEMBERED_WRITES && oldest !== undefined) writes.delete(oldest);
 };
 
 const readReply = (
@@ -230,28 +228,23 @@ export const processMachine = setup({
     forwardWrite: enqueueActions(({ context, event, enqueue }) => {
       assertEvent(event, 'process.write');
       const { writeId, chunk } = event.params;
-      enqueue.assign({
-        pendingWrites: [...context.pendingWrites, { writeId, ids: [event.id] }],
-        writes: remember(context.writes, writeId, undefined),
-      });
+      context.pendingWrites.push({ writeId, ids: [event.id] });
+      remember(context, writeId, undefined);
       enqueue.sendTo('child', { type: 'write', chunk });
     }),
     answerRepeatedWrite: enqueueActions(({ context, event, enqueue }) => {
       assertEvent(event, 'process.write');
       const { writeId } = event.params;
       const status = writeId === undefined ? undefined : context.writes.get(writeId);
-      if (status !== undefined) {
+      if (status === undefined) {
+        context.pendingWrites.find((write) => write.writeId === writeId)?.ids.push(event.id);
+      } else {
         enqueue.sendParent(succeeded(event.id, writeAnswer(status)));
-        return;
       }
-      const waiting = context.pendingWrites.map((write) =>
-        write.writeId === writeId ? { ...write, ids: [...write.ids, event.id] } : write,
-      );
-      enqueue.assign({ pendingWrites: waiting });
     }),
     answerFirstWrite: enqueueActions(({ context, event, enqueue }) => {
       assertEvent(event, ['child.wrote', 'child.refusedWrite']);
-      const [first, ...others] = context.pendingWrites;
+      const first = context.pendingWrites.shift();
       if (first === undefined) return;
       const status = event.type === 'child.wrote' ? 'accepted' : 'stdinClosed';
       for (const id of first.ids) {
@@ -261,7 +254,7 @@ export const processMachine = setup({
             : stdinClosed(id, first.writeId, context.processId),
         );
       }
-      enqueue.assign({ pendingWrites: others, writes: remember(context.writes, first.writeId, status) });
+      remember(context, first.writeId, status);
     }),
     refuseWrite: sendParent(({ context, event }): Reply => {
       assertEvent(event, 'process.write');
@@ -401,7 +394,8 @@ export const processMachine = setup({
               { guard: 'writeWasSeen', actions: 'answerRepeatedWrite' },
               { actions: 'refuseWrite' },
             ],
-            'process.terminate': { target: '.closing', actions: ['killGroup', 'answerTerminateEnded'] },
+            // once it is closing a further one must not start the grace anew
+            'process.terminate': { actions: ['killGroup', 'answerTerminateEnded'] },
             'process.signal': { actions: ['forwardSignal', 'answerDone'] },
             'process.resize': [{ guard: 'hasTerminal', actions: 'answerDone' }, { actions: 'rejectResize' }],
             'process.closeStdin': { actions: 'answerDone' },
@@ -409,7 +403,12 @@ export const processMachine = setup({
           },
           initial: 'draining',
           states: {
-            draining: { description: 'Output still comes, from descendants of the child.' },
+            draining: {
+              description: 'Output still comes, from descendants of the child.',
+              on: {
+                'process.terminate': { target: 'closing', actions: ['killGroup', 'answerTerminateEnded'] },
+              },
+            },
             closing: {
               description: 'It was terminated: its output is closed soon, though a stranger may hold it.',
               after: { closeGrace: { actions: 'closeOutput' } },

@@ -35,7 +35,9 @@ export type ChildCommand =
   | { readonly type: 'kill' }
   | { readonly type: 'resize'; readonly rows: number; readonly cols: number }
   | { readonly type: 'closeOutput' }
-  | { readonly type: 'watchOutput' };
+  | { readonly type: 'watchOutput' }
+  /** Whoever asked all this is gone, and could not stop the child. */
+  | { readonly type: 'abandon' };
 
 /** What the child tells its process machine. */
 export type ChildEvent =
@@ -70,7 +72,7 @@ const signals: Readonly<Record<SignalName, NodeJS.Signals>> = {
  * happens. Ends it when it is stopped.
  */
 class ChildRunner implements ChildEvents {
-  #leaveLine: (() => unknown) | undefined;
+  #leaveLine: (() => void) | undefined;
   #child: Child | undefined;
   #group: ProcessGroup | undefined;
   #exited = false;
@@ -93,17 +95,24 @@ class ChildRunner implements ChildEvents {
       this.#fail(launchFailure('make the FIFOs of the process (mkfifo)', error));
       return;
     }
-    if (!this.#stopped) this.#leaveLine = this.host.turns.enter(() => void this.#spawn(fifos));
+    if (this.#stopped) {
+      fifos?.release();
+      return;
+    }
+    const leave = this.host.turns.enter(() => void this.#spawn(fifos));
+    this.#leaveLine = () => {
+      if (leave()) fifos?.release();
+    };
   }
 
   /** @param fifos undefined: in a PTY */
   async #spawn(fifos: Fifos | undefined): Promise<void> {
-    const file = preflight(this.launch);
-    if (isLeft(file)) {
-      this.#fail(file.left);
-      return;
-    }
     try {
+      const file = preflight(this.launch);
+      if (isLeft(file)) {
+        this.#fail(file.left);
+        return;
+      }
       const child =
         fifos === undefined
           ? spawnPty(this.launch, file.right, this.log, this)
@@ -168,6 +177,9 @@ class ChildRunner implements ChildEvents {
         break;
       case 'watchOutput':
         this.log.onNextAppend(() => this.tell({ type: 'output.appended' }));
+        break;
+      case 'abandon':
+        this.stop();
         break;
     }
   }

@@ -21,7 +21,15 @@ const { O_RDONLY, O_WRONLY, O_NONBLOCK } = fs.constants;
 
 /** FIFOs taken from the pool for one child. Opening throws the system's error. */
 export class Fifos {
-  constructor(private readonly names: string[]) {}
+  constructor(
+    private readonly names: string[],
+    private readonly pool: FifoPool,
+  ) {}
+
+  /** Gives those back that were not opened. */
+  release(): void {
+    this.pool.giveBack(this.names.splice(0));
+  }
 
   /** A pipe from the child to the server. */
   openOutput(): FifoEnds {
@@ -72,7 +80,14 @@ export class FifoPool {
     while (this.#names.length < count) await this.#make();
     const names = this.#names.splice(-count);
     if (this.#names.length < LOW) this.#make().catch(() => undefined); // the next take will tell
-    return new Fifos(names);
+    return new Fifos(names, this);
+  }
+
+  /** Takes names back; those of a directory that is gone are of no use any more. */
+  giveBack(names: readonly string[]): void {
+    const directory = this.#directory;
+    if (directory !== undefined)
+      this.#names.push(...names.filter((name) => path.dirname(name) === directory));
   }
 
   /** Removes the directory. */

@@ -75,11 +75,6 @@ export class SessionGroups {
     if (group.isEmpty()) this.#groups.delete(group);
   }
 
-  /** Kills the group of one child. */
-  kill(leader: number): void {
-    for (const group of this.#groups) if (group.leader === leader) group.kill();
-  }
-
   /** Kills all of them. */
   end(): void {
     for (const group of this.#groups) {

@@ -15,7 +15,8 @@ const LAST_MS = 500;
 const { O_RDONLY, O_WRONLY, O_NONBLOCK } = fs.constants;
 
 /** The FIFO behind a descriptor, to be opened once more; its name has been removed. */
-const reopen = (descriptor: number, flags: number): number => fs.openSync(`/proc/self/fd/${descriptor}`, flags);
+const reopen = (descriptor: number, flags: number): number =>
+  fs.openSync(`/proc/self/fd/${descriptor}`, flags);
 
 /**
  * @param writer the server's end, about to be closed

@@ -11,7 +11,7 @@ import { Source } from './source.js';
 
 /**
  * node-pty's native part, without its JavaScript: that forces TERM and PWD into the environment, loses the
- * end of the output, and reads, writes and closes in its own way (docs/design-notes.md). Not public API:
+ * end of the output, and reads, writes and closes in its own way (docs/design.md). Not public API:
  * hence the pinned version, and the check of its shape.
  */
 type PtyBinding = {
@@ -146,7 +146,9 @@ export const spawnPty = (launch: Launch, file: string, log: OutputLog, events: C
     pid: forked.pid,
     input,
     sources: [source],
-    resize: (newRows, newCols) => binding.resize(master, newCols, newRows, 0, 0),
+    resize: (newRows, newCols) => {
+      if (masters.has(master)) binding.resize(master, newCols, newRows, 0, 0);
+    },
     release,
   };
 };

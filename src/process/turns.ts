@@ -6,8 +6,8 @@ export class Turns {
   readonly #waiting = new Set<() => void>();
   #scheduled = false;
 
-  /** Runs `start` when its turn comes; the function returned takes it out of the line. */
-  enter(start: () => void): () => void {
+  /** Runs `start` when its turn comes. The function returned takes it out of the line, and says whether it was there. */
+  enter(start: () => void): () => boolean {
     const entry = (): void => start();
     this.#waiting.add(entry);
     this.#schedule();

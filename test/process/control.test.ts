@@ -126,8 +126,10 @@ describe('process/list', () => {
     await client.start('left', ['sh', '-c', 'sleep 300 & exit 5']);
     await client.exited('left');
     await client.start('runs', ['sleep', '60'], { tty: true });
-    const { processes } = await client.request('process/list');
-    const plain = (processes as { pid: number }[]).map(({ pid, ...others }) => ({ ...others, pid: pid > 0 }));
+    const plain = (await client.list()).map(({ pid, ...others }) => ({
+      ...others,
+      pid: pid !== null && pid > 0,
+    }));
     expect(plain).to.deep.equal([
       { processId: 'done', state: 'retained', tty: false, exitCode: 4, pid: true },
       { processId: 'left', state: 'exited', tty: false, exitCode: 5, pid: true },

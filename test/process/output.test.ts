@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { bytesOf } from '../support/client.js';
 import { connectLocal } from '../support/local.js';
 
 const numbered = (lines: number): string =>
@@ -36,9 +37,7 @@ describe('output', () => {
       await client.processClosed('p');
       const every = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte));
       expect(client.output('p')).to.deep.equal(every);
-      const { chunks } = await client.request('process/read', { processId: 'p' });
-      const read = (chunks as { chunk: string }[]).map(({ chunk }) => Buffer.from(chunk, 'base64'));
-      expect(Buffer.concat(read)).to.deep.equal(every);
+      expect(bytesOf(await client.read('p'))).to.deep.equal(every);
     });
   }
 
@@ -69,13 +68,11 @@ describe('output', () => {
     });
     await client.processClosed('p');
     expect(client.output('p').length).to.equal(1_000_003);
-    const { chunks, droppedBytes } = await client.request('process/read', { processId: 'p' });
-    const read = Buffer.concat(
-      (chunks as { chunk: string }[]).map(({ chunk }) => Buffer.from(chunk, 'base64')),
-    );
+    const answer = await client.read('p');
+    const read = bytesOf(answer);
     expect(read.length).to.be.within(100_000 - 65_536, 100_000);
     expect(read.subarray(-3).toString()).to.equal('END');
-    expect(droppedBytes).to.equal(1_000_003 - read.length);
+    expect(answer.droppedBytes).to.equal(1_000_003 - read.length);
   });
 });
 

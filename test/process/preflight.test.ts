@@ -6,6 +6,12 @@ import { startParams, type TestClient } from '../support/client.js';
 import { cleanup } from '../support/environment.js';
 import { connectLocal } from '../support/local.js';
 
+/** The same error by pipe and by PTY. */
+const both = (kind: string, message: string): unknown[] => {
+  const error = { message, data: { kind } };
+  return [error, error];
+};
+
 describe('a program that cannot be started', () => {
   let client: TestClient;
   let directory: string;
@@ -31,11 +37,6 @@ describe('a program that cannot be started', () => {
       expect(processes).to.deep.equal([]);
     }
     return errors;
-  };
-
-  const both = (kind: string, message: string): unknown[] => {
-    const error = { message, data: { kind } };
-    return [error, error];
   };
 
   beforeEach(async () => {
