@@ -1,8 +1,12 @@
 #!/usr/bin/env node
 import os from 'node:os';
+import { isLeft } from 'fp-ts/lib/Either.js';
 import yargs from 'yargs';
 import { hideBin } from 'yargs/helpers';
 import { closeInheritedDescriptors } from './cli/descriptors.js';
+import type { Inspector } from './inspect.js';
+import { traceTransitions } from './inspect/trace.js';
+import { parseListenUrl } from './listen-url.js';
 import { createLog, logLevels } from './log.js';
 import { errorCode } from './process/launch.js';
 import { ListenUrlError, serve } from './serve.js';
@@ -35,17 +39,17 @@ const parser = yargs(hideBin(process.argv))
   .option('inspect', {
     type: 'string',
     describe:
-      'development: show every actor in the Stately inspector, through a relay at ws://127.0.0.1:PORT',
+      'development: show every actor in the Stately inspector, through a relay at `ws://127.0.0.1:PORT` ' +
+      '(default: a free port); the picture is drawn by a page of stately.ai in your browser',
   })
   .option('trace', {
     type: 'boolean',
     default: false,
-    describe: 'development: a line a transition on stderr',
+    describe: 'development: a line a transition of every connection and process, on stderr',
   })
   .version(version)
   .help()
   .strict()
-  .exitProcess(false)
   .fail((message, error) => {
     process.stderr.write(`exec-server: ${message ?? error.message}\nTry exec-server --help.\n`);
     process.exit(USAGE);
@@ -67,36 +71,76 @@ const startFailure = (url: string, error: unknown): { status: number; line: stri
   return { status: 1, line: `exec-server: cannot listen on ${url}: ${reason}` };
 };
 
+/** To be called with what a start at this URL threw: ends this process with a line on stderr. */
+const failAt =
+  (url: string) =>
+  (error: unknown): never => {
+    const { status, line } = startFailure(url, error);
+    say(line);
+    process.exit(status);
+  };
+
+/** Starts what `--inspect` asks for, and says where it is. */
+const inspectAt = async (url: string): Promise<Inspector> => {
+  const relay = parseListenUrl(url === '' ? 'ws://127.0.0.1:0' : url);
+  if (isLeft(relay) || relay.right.kind !== 'ws' || relay.right.host !== '127.0.0.1') {
+    throw new ListenUrlError(`invalid --inspect URL \`${url}\`; expected \`ws://127.0.0.1:PORT\``);
+  }
+  const { startInspector } = await import('./inspect.js').catch((error: unknown) => {
+    if (errorCode(error) !== 'ERR_MODULE_NOT_FOUND') throw error;
+    say(
+      'exec-server: --inspect needs the package @statelyai/inspect; ' +
+        'install it beside exec-server: npm install @statelyai/inspect',
+    );
+    process.exit(1);
+  });
+  const inspector = await startInspector(relay.right.port);
+  say(`exec-server inspector: open ${inspector.pageUrl} (relay ${inspector.url})`);
+  say(
+    'exec-server inspector: the picture is drawn by a page of stately.ai in your browser, which sees the events',
+  );
+  return inspector;
+};
+
 const main = async (): Promise<void> => {
   const argv = await parser.parse();
-  if (process.argv.includes('--help') || process.argv.includes('--version')) return;
   closeInheritedDescriptors();
   // child_process would add it to every environment, and that is to be exact
   delete process.env['NODE_V8_COVERAGE'];
   const log = createLog(argv.logLevel);
   const retentionMs = argv.retention * 1000;
-  const serving = await serve({ listen: argv.listen, log, retentionMs, allowedHosts: argv.allowHost }).catch(
-    (error: unknown) => {
-      const { status, line } = startFailure(argv.listen, error);
-      say(line);
-      process.exit(status);
-    },
-  );
+  // whoever read the trace is gone: no reason to end the children
+  if (argv.trace) process.stderr.on('error', () => undefined);
+  const inspector =
+    argv.inspect === undefined ? undefined : await inspectAt(argv.inspect).catch(failAt(argv.inspect));
+  const inspect = [
+    ...(argv.trace ? [traceTransitions(say)] : []),
+    ...(inspector === undefined ? [] : [inspector.observer]),
+  ];
+  const serving = await serve({
+    listen: argv.listen,
+    log,
+    retentionMs,
+    allowedHosts: argv.allowHost,
+    inspect,
+  }).catch(failAt(argv.listen));
   if (serving.url !== 'stdio://') {
     say(`exec-server listening on ${serving.url}`);
     process.stdout.write(`${serving.url}\n`);
   }
 
+  let status = 0;
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     process.once(signal, () => {
       log.info({ signal }, 'ending');
-      // the children are killed at once; what is still to be sent has until the next turn of the loop
-      void serving.close(signal).finally(() => process.exit(128 + os.constants.signals[signal]));
+      status = 128 + os.constants.signals[signal];
+      void serving.close(signal);
     });
   }
   await serving.ended;
   await serving.close();
-  process.exit(0);
+  await inspector?.close();
+  process.exit(status);
 };
 
 await main();

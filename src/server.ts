@@ -1,6 +1,7 @@
 import type { InspectionEvent, Observer } from 'xstate';
 import { Connection, type ServerContext } from './connect.js';
 import { environmentInfo } from './environment.js';
+import { combineObservers } from './inspect/observers.js';
 import type { Log } from './log.js';
 import { FifoPool } from './process/fifos.js';
 import { killEveryGroup } from './process/groups.js';
@@ -17,8 +18,11 @@ export const DEFAULT_MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 export type ServerOptions = {
   /** How long a closed process stays readable, in milliseconds. Default: 30,000. */
   readonly retentionMs?: number;
-  /** An observer of every actor, event and snapshot (XState's inspection API). */
-  readonly inspect?: Observer<InspectionEvent>;
+  /**
+   * Observers of every actor, event and snapshot (XState's inspection API), in this process. One that throws
+   * is left out from then on. Default: none.
+   */
+  readonly inspect?: readonly Observer<InspectionEvent>[];
 };
 
 /** What is behind every listener: serves each wire that it is given. */
@@ -27,14 +31,14 @@ export class ExecServer {
   readonly #context: ServerContext;
   #closing = false;
 
-  constructor(log: Log, { retentionMs = DEFAULT_RETENTION_MS, inspect }: ServerOptions = {}) {
+  constructor(log: Log, { retentionMs = DEFAULT_RETENTION_MS, inspect = [] }: ServerOptions = {}) {
     this.#context = {
       log,
       fifos: new FifoPool(),
       turns: new Turns(),
       environmentInfo: environmentInfo(version),
       retentionMs,
-      inspect,
+      inspect: combineObservers(inspect, log),
     };
     // the last resort: however this process ends (but by SIGKILL), its children end before it
     process.on('exit', killEveryGroup);
