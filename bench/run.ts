@@ -85,7 +85,7 @@ const main = async (): Promise<void> => {
   const args = process.argv.slice(2);
   const jsonAt = args.indexOf('--json');
   const file = jsonAt < 0 ? undefined : args[jsonAt + 1];
-  const names = args.filter((arg, index) => !arg.startsWith('--') && index !== jsonAt + 1);
+  const names = args.filter((arg) => !arg.startsWith('--') && arg !== file);
   const results: Record<string, Figures> = {};
   for (const [name, workload] of workloads) {
     if (names.length > 0 && !names.includes(name)) continue;

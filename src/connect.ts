@@ -56,7 +56,6 @@ export class Connection {
   readonly #actor: Actor<typeof machine>;
   readonly #outbox: Outbox;
   readonly #inFlight = new InFlight();
-  readonly #groups = new SessionGroups();
   readonly #wire: Wire;
   readonly #context: ServerContext;
   #paused = false;
@@ -66,7 +65,7 @@ export class Connection {
   constructor(wire: Wire, context: ServerContext) {
     this.#wire = wire;
     this.#context = context;
-    this.#outbox = new Outbox(wire);
+    this.#outbox = new Outbox(wire, () => this.#throttle());
     this.closed = new Promise((resolve) => {
       this.#resolveClosed = resolve;
     });
@@ -75,7 +74,7 @@ export class Connection {
         sessionId: randomUUID(),
         protocolVersion: PROTOCOL_VERSION,
         environmentInfo: context.environmentInfo,
-        host: new ProcessHost(this.#groups, context.fifos, context.turns),
+        host: new ProcessHost(new SessionGroups(), context.fifos, context.turns),
         retentionMs: context.retentionMs,
       },
       ...(context.inspect === undefined ? {} : { inspect: context.inspect }),
@@ -88,6 +87,7 @@ export class Connection {
   /** Ends the session as if the client had gone: for the end of the server. */
   end(reason: string): void {
     this.#endSession();
+    this.#outbox.flush();
     this.#close(reason);
   }
 
@@ -96,8 +96,11 @@ export class Connection {
     const wire = this.#wire;
     this.#actor.on('reply', (reply) => this.#reply(reply));
     this.#actor.on('reply.output', (reply) => this.#reply(reply));
-    this.#actor.on('violation', ({ reason }) => this.#close(reason));
-    this.#actor.on('crash', ({ processId, pid, error }) => this.#crashed(processId, pid, error));
+    this.#actor.on('violation', ({ reason }) => {
+      this.#outbox.flush();
+      this.#close(`protocol violation: ${reason}`);
+    });
+    this.#actor.on('crash', ({ processId, error }) => this.#crashed(processId, error));
     this.#actor.subscribe({
       // without this observer an error would be thrown from a timer, and take the server with it
       error: (error) => {
@@ -138,7 +141,14 @@ export class Connection {
           return;
         }
         const { event, processId, inputBytes = 0 } = routed.right;
-        if (event.type === 'process.start' && 'log' in event.start) event.start.log.attach(this.#outbox);
+        if (event.type === 'process.start' && 'log' in event.start) {
+          const { launch, log } = event.start;
+          log.attach(this.#outbox);
+          this.#context.log.debug(
+            { wire: this.#wire.name, processId, program: launch.argv[0] },
+            'process start',
+          );
+        }
         this.#inFlight.add(id, processId, inputBytes);
         this.#actor.send(event);
         this.#throttle();
@@ -184,8 +194,7 @@ export class Connection {
   }
 
   /** A process actor is gone without having answered. */
-  #crashed(processId: string, pid: number | null, cause: unknown): void {
-    if (pid !== null) this.#groups.kill(pid);
+  #crashed(processId: string, cause: unknown): void {
     this.#context.log.error({ wire: this.#wire.name, err: cause }, 'a process actor crashed');
     const error: RpcError = {
       code: ErrorCode.internalError,
@@ -195,8 +204,9 @@ export class Connection {
   }
 
   #throttle(): void {
-    if (this.#inFlight.isOverfull === this.#paused) return;
-    this.#paused = this.#inFlight.isOverfull;
+    const pause = this.#inFlight.isOverfull || this.#outbox.isBacklogged;
+    if (pause === this.#paused) return;
+    this.#paused = pause;
     if (this.#paused) this.#wire.pause();
     else this.#wire.resume();
   }
