@@ -129,6 +129,8 @@ class ChildRunner implements ChildEvents {
       this.#fail(
         launchFailure('start the process', error instanceof SpawnFailed ? await error.reason : error),
       );
+    } finally {
+      fifos?.release();
     }
   }
 

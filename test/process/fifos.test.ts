@@ -1,0 +1,71 @@
+import { expect } from 'chai';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { createLog } from '../../src/log.js';
+import { ExecServer } from '../../src/server.js';
+import { memoryClient, startParams } from '../support/client.js';
+import { cleanup } from '../support/environment.js';
+import { connectLocal } from '../support/local.js';
+
+/** Names in the directories of FIFOs below the temporary directory of this test. */
+const names = (directory: string): string[] =>
+  fs.readdirSync(directory).flatMap((pool) => fs.readdirSync(path.join(directory, pool)));
+
+describe('the FIFOs', () => {
+  let directory: string;
+
+  beforeEach(() => {
+    directory = fs.mkdtempSync(path.join(os.tmpdir(), 'exec-server-test-'));
+    const before = process.env['TMPDIR'];
+    process.env['TMPDIR'] = directory;
+    cleanup(() => {
+      if (before === undefined) delete process.env['TMPDIR'];
+      else process.env['TMPDIR'] = before;
+      fs.rmSync(directory, { recursive: true });
+    });
+  });
+
+  it('lie in a private directory, lose their names when they are open, and none is wasted', async () => {
+    const client = await connectLocal();
+    for (let run = 0; run < 20; run++) {
+      await client.start(`p${run}`, ['true'], { pipeStdin: run % 2 === 0 });
+      await client.processClosed(`p${run}`);
+      await client.refused('process/start', startParams('q', ['/no/such/program']));
+    }
+    const [pool = ''] = fs.readdirSync(directory);
+    expect(fs.statSync(path.join(directory, pool)).mode & 0o777).to.equal(0o700);
+    // ten processes took two each, ten took three
+    expect(names(directory).length).to.equal(64 - 50 + (64 - 50 < 16 ? 64 : 0));
+  });
+
+  it('are made anew when somebody cleaned the directory up', async () => {
+    const client = await connectLocal();
+    await client.start('one', ['true']);
+    await client.processClosed('one');
+    for (const pool of fs.readdirSync(directory)) fs.rmSync(path.join(directory, pool), { recursive: true });
+    await client.start('two', ['echo', 'works']);
+    await client.processClosed('two');
+    expect(client.output('two').toString()).to.equal('works\n');
+  });
+
+  it('that cannot be made are a reason told in the answer', async () => {
+    const client = await connectLocal();
+    process.env['TMPDIR'] = path.join(directory, 'gone');
+    const { code, message } = await client.refused('process/start', startParams('p', ['true']));
+    expect(code).to.equal(-32603);
+    expect(message).to.equal('cannot make the FIFOs of the process (mkfifo): no such file or directory');
+  });
+
+  it('are removed when their server ends', async () => {
+    const server = new ExecServer(createLog('silent'));
+    const { client, wire } = memoryClient();
+    server.accept(wire);
+    await client.initialize();
+    await client.start('one', ['true']);
+    await client.processClosed('one');
+    expect(fs.readdirSync(directory)).to.have.length(1);
+    await server.close('the test is over');
+    expect(fs.readdirSync(directory)).to.deep.equal([]);
+  });
+});
