@@ -62,6 +62,7 @@ const families = {
   'process.signal': 'exec',
   'process.resize': 'exec',
   'process.closeStdin': 'exec',
+  'process.ack': 'exec',
   'process.list': 'exec',
   'environment.info': 'environment info',
   'environment.status': 'environment status',
@@ -74,6 +75,7 @@ const processRequestTypes = [
   'process.signal',
   'process.resize',
   'process.closeStdin',
+  'process.ack',
 ] as const;
 
 const requestTypes = [
@@ -120,6 +122,7 @@ const unknownProcess = (event: ProcessRequest): Reply => {
     case 'process.read':
     case 'process.resize':
     case 'process.closeStdin':
+    case 'process.ack':
       break;
   }
   return invalidRequest(event.id, `unknown process id ${processId}`);

@@ -16,7 +16,8 @@ export type ProcessRequest =
   | Request<'process.terminate', Params<'process/terminate'>>
   | Request<'process.signal', Params<'process/signal'>>
   | Request<'process.resize', Params<'process/resize'>>
-  | Request<'process.closeStdin', Params<'process/closeStdin'>>;
+  | Request<'process.closeStdin', Params<'process/closeStdin'>>
+  | Request<'process.ack', Params<'process/ack'>>;
 
 export type ProcessEvent =
   | ProcessRequest
@@ -172,7 +173,7 @@ export const processMachine = setup({
       invalidRequest(context.startId, `process ${context.processId} start was cancelled`),
     ),
     rejectStarting: sendParent(({ context, event }): Reply => {
-      assertEvent(event, ['process.read', 'process.resize', 'process.closeStdin']);
+      assertEvent(event, ['process.read', 'process.resize', 'process.closeStdin', 'process.ack']);
       return invalidRequest(event.id, `process id ${context.processId} is starting`);
     }),
     rejectResize: sendParent(({ context, event }): Reply => {
@@ -275,7 +276,7 @@ export const processMachine = setup({
       return succeeded(event.id, { running: false });
     }),
     answerDone: sendParent(({ event }): Reply => {
-      assertEvent(event, ['process.signal', 'process.resize', 'process.closeStdin']);
+      assertEvent(event, ['process.signal', 'process.resize', 'process.closeStdin', 'process.ack']);
       return succeeded(event.id, {});
     }),
     killGroup: sendTo('child', { type: 'kill' }),
@@ -290,6 +291,10 @@ export const processMachine = setup({
     endStdin: sendTo('child', { type: 'endStdin' }),
     closeOutput: sendTo('child', { type: 'closeOutput' }),
 
+    acknowledgeOutput: ({ context, event }) => {
+      assertEvent(event, 'process.ack');
+      context.log.acknowledge(event.params.bytes);
+    },
     tellExited: ({ context, event }) => {
       assertEvent(event, 'child.exited');
       context.log.exited(event.exitCode, event.signal);
@@ -354,6 +359,7 @@ export const processMachine = setup({
             'process.signal': { actions: 'answerDone' },
             'process.resize': { actions: 'rejectStarting' },
             'process.closeStdin': { actions: 'rejectStarting' },
+            'process.ack': { actions: 'rejectStarting' },
             'session.end': { target: '#process.evicted', actions: 'rejectCancelledStart' },
           },
         },
@@ -381,6 +387,7 @@ export const processMachine = setup({
               { actions: 'rejectResize' },
             ],
             'process.closeStdin': { actions: ['endStdin', 'closeStdinForWrites', 'answerDone'] },
+            'process.ack': { actions: ['acknowledgeOutput', 'answerDone'] },
             'session.end': { target: '#process.evicted', actions: 'rejectPending' },
           },
         },
@@ -399,6 +406,7 @@ export const processMachine = setup({
             'process.signal': { actions: ['forwardSignal', 'answerDone'] },
             'process.resize': [{ guard: 'hasTerminal', actions: 'answerDone' }, { actions: 'rejectResize' }],
             'process.closeStdin': { actions: 'answerDone' },
+            'process.ack': { actions: ['acknowledgeOutput', 'answerDone'] },
             'session.end': { target: '#process.evicted', actions: 'rejectPending' },
           },
           initial: 'draining',
@@ -441,6 +449,7 @@ export const processMachine = setup({
             'process.signal': { actions: 'answerDone' },
             'process.resize': [{ guard: 'hasTerminal', actions: 'answerDone' }, { actions: 'rejectResize' }],
             'process.closeStdin': { actions: 'answerDone' },
+            'process.ack': { actions: ['acknowledgeOutput', 'answerDone'] },
             'session.end': { target: '#process.evicted' },
           },
         },

@@ -8,6 +8,8 @@ import { InFlight } from './in-flight.js';
 import type { Log } from './log.js';
 import { encodeChunks } from './output/encode.js';
 import { Outbox } from './output/outbox.js';
+import type { Outlet } from './output/outlet.js';
+import { TextOutlet } from './output/text-outlet.js';
 import { childActor, ProcessHost } from './process/actor.js';
 import type { FifoPool } from './process/fifos.js';
 import { SessionGroups } from './process/groups.js';
@@ -54,7 +56,7 @@ const machine = connectionMachine.provide({
 export class Connection {
   readonly closed: Promise<void>;
   readonly #actor: Actor<typeof machine>;
-  readonly #outbox: Outbox;
+  readonly #outbox: Outlet;
   readonly #inFlight = new InFlight();
   readonly #wire: Wire;
   readonly #context: ServerContext;
@@ -65,7 +67,8 @@ export class Connection {
   constructor(wire: Wire, context: ServerContext) {
     this.#wire = wire;
     this.#context = context;
-    this.#outbox = new Outbox(wire, () => this.#throttle());
+    this.#outbox =
+      wire.sendText === undefined ? new Outbox(wire, () => this.#throttle()) : new TextOutlet(wire.sendText);
     this.closed = new Promise((resolve) => {
       this.#resolveClosed = resolve;
     });

@@ -64,6 +64,7 @@ const startParams = struct({
   pipeStdin: optional(flag),
   envPolicy: optional(object),
   outputBytesCap: optional(wholeNumber(0, MAX_OUTPUT_BYTES_CAP)),
+  outputWindow: optional(wholeNumber(1, Number.MAX_SAFE_INTEGER, 'from 1 to 2^53-1')),
   size: optional(terminalSize),
   sandbox: optional(t.unknown),
   enforceManagedNetwork: optional(flag),
@@ -97,7 +98,10 @@ export const methods = {
   },
   'environment/info': { params: nothing, result: environmentInfo },
   'environment/status': { params: nothing, result: struct({ status: text }) },
-  'process/start': { params: startParams, result: struct({ processId: text, sandboxType: text }) },
+  'process/start': {
+    params: startParams,
+    result: struct({ processId: text, sandboxType: optional(text), outputWindow: optional(natural) }),
+  },
   'process/read': {
     params: struct({
       processId: text,
@@ -130,6 +134,7 @@ export const methods = {
     result: nothing,
   },
   'process/closeStdin': { params: processParams, result: nothing },
+  'process/ack': { params: struct({ processId: text, bytes: natural }), result: nothing },
   'process/list': {
     params: nothing,
     result: struct({

@@ -32,7 +32,7 @@ const route =
     );
 
 const start = (id: RequestId, params: StartParams, names: NotificationNames, result: object): Routed => {
-  const { processId } = params;
+  const { processId, outputWindow } = params;
   const launch = toLaunch(params);
   const cap = params.outputBytesCap ?? DEFAULT_OUTPUT_BYTES_CAP;
   const event: StartRequest = {
@@ -42,7 +42,10 @@ const start = (id: RequestId, params: StartParams, names: NotificationNames, res
     result,
     start: isLeft(launch)
       ? { refusal: launch.left }
-      : { launch: launch.right, log: new OutputLog(cap, new NotificationEncoder(processId, names)) },
+      : {
+          launch: launch.right,
+          log: new OutputLog(cap, new NotificationEncoder(processId, names), outputWindow),
+        },
   };
   return { event, processId };
 };
@@ -57,7 +60,11 @@ const routes: Readonly<Record<Method, Route>> = {
     event: { type: 'environment.status', id },
   })),
   'process/start': route(methods['process/start'], (id, params) =>
-    start(id, params, processNames, { processId: params.processId, sandboxType: 'none' }),
+    start(id, params, processNames, {
+      processId: params.processId,
+      sandboxType: 'none',
+      ...(params.outputWindow === undefined ? {} : { outputWindow: params.outputWindow }),
+    }),
   ),
   'process/read': route(methods['process/read'], (id, params) => ({
     event: { type: 'process.read', id, params },
@@ -82,6 +89,10 @@ const routes: Readonly<Record<Method, Route>> = {
   })),
   'process/closeStdin': route(methods['process/closeStdin'], (id, params) => ({
     event: { type: 'process.closeStdin', id, params },
+    processId: params.processId,
+  })),
+  'process/ack': route(methods['process/ack'], (id, params) => ({
+    event: { type: 'process.ack', id, params },
     processId: params.processId,
   })),
   'process/list': route(methods['process/list'], (id) => ({ event: { type: 'process.list', id } })),

@@ -25,6 +25,7 @@ const decoders: Readonly<Record<Method, Decoder>> = {
   'process/signal': decoder(methods['process/signal']),
   'process/resize': decoder(methods['process/resize']),
   'process/closeStdin': decoder(methods['process/closeStdin']),
+  'process/ack': decoder(methods['process/ack']),
   'process/list': decoder(methods['process/list']),
   'command/exec': decoder(methods['command/exec']),
   'command/exec/write': decoder(methods['command/exec/write']),
@@ -49,6 +50,7 @@ const C_STRING = 'a string without NUL';
 const FLAG = 'true or false';
 const NATURAL = 'a whole number from 0 to 2^53-1';
 const CAP = 'a whole number from 0 to 67108864';
+const WINDOW = 'a whole number from 1 to 2^53-1';
 const SIDE = 'a whole number from 1 to 10000';
 const BASE64 = 'standard base64 with padding';
 const NAMES = 'names that are not empty and hold no = or NUL';
@@ -91,6 +93,7 @@ const start: Readonly<Record<string, Member>> = {
   pipeStdin: optional(FLAG, notFlag),
   envPolicy: optional('an object', [CANARY, 0, true, [CANARY]]),
   outputBytesCap: optional(CAP, [...notNatural, 64 * 1024 * 1024 + 1]),
+  outputWindow: optional(WINDOW, [...notNatural, 0]),
   size: optional(SIZE, [CANARY, 0, true, [24, 80]]),
   enforceManagedNetwork: optional(FLAG, notFlag),
 };
@@ -128,6 +131,10 @@ const table: Readonly<
   'process/terminate': { valid: { processId: 'p' }, members: { processId } },
   'command/exec/terminate': { valid: { processId: 'p' }, members: { processId } },
   'process/closeStdin': { valid: { processId: 'p' }, members: { processId } },
+  'process/ack': {
+    valid: { processId: 'p', bytes: 0 },
+    members: { processId, bytes: required(NATURAL, notNatural) },
+  },
   'process/signal': {
     valid: { processId: 'p', signal: 'interrupt' },
     members: {

@@ -31,6 +31,7 @@ const table: Readonly<Record<Method, readonly [params: object | undefined, type:
   'process/signal': [{ processId: 'p', signal: 'interrupt' }, 'process.signal'],
   'process/resize': [{ processId: 'p', rows: 1, cols: 2 }, 'process.resize'],
   'process/closeStdin': [{ processId: 'p' }, 'process.closeStdin'],
+  'process/ack': [{ processId: 'p', bytes: 1 }, 'process.ack'],
   'process/list': [undefined, 'process.list'],
   'command/exec': [startParams, 'process.start'],
   'command/exec/write': [{ processId: 'p', chunk: 'AAAA' }, 'process.write'],

@@ -39,6 +39,8 @@ export class OutputLog {
   /** Index of the first record that is not sent yet. */
   #unsentFrom = 0;
   #unsentBytes = 0;
+  /** Sent, and not acknowledged. */
+  #unacknowledged = 0;
   #retainedBytes = 0;
   #retainedChunks = 0;
   #droppedBytes = 0;
@@ -56,10 +58,12 @@ export class OutputLog {
   /**
    * @param cap bytes retained at most, once they are sent
    * @param encoder writes this process's notifications
+   * @param window bytes that the client lets be on their way before it acknowledges some
    */
   constructor(
     readonly cap: number,
     readonly encoder: NotificationEncoder,
+    private readonly window = Infinity,
   ) {}
 
   /** From now on what is appended waits until this reader has sent it. */
@@ -120,16 +124,25 @@ export class OutputLog {
     this.#mark({ kind: 'closed', seq: this.#nextSeq++ });
   }
 
-  /** The next record to send. */
+  /** The next record that may be sent. */
   peekUnsent(): LogRecord | undefined {
-    return this.#records[this.#unsentFrom];
+    return this.#unacknowledged < this.window ? this.#records[this.#unsentFrom] : undefined;
   }
 
   /** The record peeked at is encoded. It is sealed by that: what comes later gets a number of its own. */
   takeUnsent(): void {
     const record = this.#records[this.#unsentFrom++];
-    if (record?.kind === 'chunk') this.#unsentBytes -= record.length;
+    if (record?.kind === 'chunk') {
+      this.#unsentBytes -= record.length;
+      this.#unacknowledged += record.length;
+    }
     if (this.#unsentFrom === this.#records.length) this.#sealed = true;
+  }
+
+  /** The client has taken so many bytes more: as many may be sent again. */
+  acknowledge(bytes: number): void {
+    this.#unacknowledged = Math.max(0, this.#unacknowledged - bytes);
+    if (this.hasUnsent) this.#reader?.onUnsent(this);
   }
 
   /** To be called when the records taken have been encoded: room is made, the sources may go on. */

@@ -1,6 +1,7 @@
 import type { Wire } from '../wire/wire.js';
 import { giveBuffer, takeBuffer } from './buffers.js';
-import type { LogReader, OutputLog } from './log.js';
+import type { OutputLog } from './log.js';
+import type { Outlet } from './outlet.js';
 import type { LogRecord } from './record.js';
 
 /** On the wire for one process before it is the next one's turn: a full read of a pipe, as base64. */
@@ -21,7 +22,7 @@ const BACKLOG_BYTES = 4 * 1024 * 1024;
  * while the wire takes it from here; what the wire doesn't take stays in the logs, which make their
  * sources wait. So a client that does not read costs one buffer and two marks a process, never more.
  */
-export class Outbox implements LogReader {
+export class Outbox implements Outlet {
   readonly #wire: Wire;
   readonly #onFlushed: () => void;
   /** Framed control messages, and their bytes. */
@@ -42,7 +43,6 @@ export class Outbox implements LogReader {
     this.#onFlushed = onFlushed;
   }
 
-  /** Sends a message that is no output. It goes before any output that is not on the wire yet. */
   send(json: string): void {
     if (this.#closed) return;
     const message = this.#frame(json);
@@ -51,12 +51,10 @@ export class Outbox implements LogReader {
     this.#schedule();
   }
 
-  /** So many answers wait for the client that it should not be asked for more. */
   get isBacklogged(): boolean {
     return this.#controlBytes > BACKLOG_BYTES;
   }
 
-  /** Called by a log that got something to send. */
   onUnsent(log: OutputLog): void {
     if (this.#closed) {
       log.detach();
@@ -66,7 +64,6 @@ export class Outbox implements LogReader {
     this.#schedule();
   }
 
-  /** The wire takes data again. */
   drained(): void {
     this.#blocked = false;
     if (this.#lent !== undefined) giveBuffer(this.#lent);
@@ -75,17 +72,14 @@ export class Outbox implements LogReader {
     if (this.isEmpty) this.#onEmpty?.();
   }
 
-  /** Is all that was to be sent on the wire? */
   get isEmpty(): boolean {
     return this.#control.length === 0 && this.#ready.size === 0 && !this.#blocked;
   }
 
-  /** Calls back when the wire has taken everything. */
   onEmpty(callback: () => void): void {
     this.#onEmpty = callback;
   }
 
-  /** Nothing leaves any more; the logs no longer wait for this client. */
   close(): void {
     this.#closed = true;
     if (this.#scheduled !== undefined) clearImmediate(this.#scheduled);
@@ -96,7 +90,6 @@ export class Outbox implements LogReader {
     // a lent buffer is the wire's for ever: it may still be read from
   }
 
-  /** Gives the wire as much as it takes. */
   flush(): void {
     while (!this.#blocked && !this.#closed && (this.#control.length > 0 || this.#ready.size > 0)) {
       if (this.#control.length > 0) this.#blocked = !this.#wire.write(this.#takeControl());
@@ -131,7 +124,7 @@ export class Outbox implements LogReader {
       this.#ready.delete(log);
       end = this.#encodeTurn(log, buffer, end);
       log.sent();
-      if (log.hasUnsent) this.#ready.add(log);
+      if (log.peekUnsent() !== undefined) this.#ready.add(log);
       if (this.#control.length > 0) break;
     }
     if (end > 0 && !this.#wire.write(buffer.subarray(0, end))) {

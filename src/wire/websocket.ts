@@ -1,7 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import type { Duplex } from 'node:stream';
-import type { RawData, WebSocket } from 'ws';
+import type { WebSocket } from 'ws';
 import { webSocketFraming } from './framing.js';
+import { bytesOf } from './raw-data.js';
 import { StreamWriter } from './stream-writer.js';
 import type { Wire, WireEvents } from './wire.js';
 
@@ -10,11 +11,6 @@ const PING_INTERVAL_MS = 30_000;
 
 /** A peer that doesn't answer a close frame within this time isn't waited for. */
 const CLOSE_TIMEOUT_MS = 2_000;
-
-const bytesOf = (data: RawData): Buffer => {
-  if (Array.isArray(data)) return Buffer.concat(data);
-  return Buffer.isBuffer(data) ? data : Buffer.from(data);
-};
 
 /**
  * One WebSocket. `ws` did the handshake and does receiving, ping and close; frames of ours go straight to

@@ -28,6 +28,8 @@ export interface Wire {
   readonly framing: Framing;
   /** Begins to deliver events. */
   open(events: WireEvents): void;
+  /** Only where messages stay text: takes one. `write` is not used then. */
+  readonly sendText?: (text: string) => void;
   /**
    * Hands over framed bytes. True: they are taken, and the buffer may be used again. False: the wire keeps
    * the buffer until `drain`; nothing may be written before that.

@@ -3,6 +3,7 @@ import type { ConnectionEvent } from '../../machines/connection.js';
 import { environmentInfo, RETENTION_MS, Session } from '../support/machines.js';
 import {
   answered,
+  ack,
   closeStdin,
   initialize,
   read,
@@ -41,6 +42,7 @@ describe('a connection that is ready', () => {
     ['process/signal', signal('r', 'p'), answered('r', {})],
     ['process/resize', resize('r', 'p'), refused('r', 'unknown process id p')],
     ['process/closeStdin', closeStdin('r', 'p'), refused('r', 'unknown process id p')],
+    ['process/ack', ack('r', 'p', 1), refused('r', 'unknown process id p')],
   ];
   for (const [what, request, answer] of toUnknown) {
     it(`answers ${what} to an unknown process`, () => {

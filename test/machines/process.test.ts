@@ -3,6 +3,7 @@ import type { ProcessRequest } from '../../machines/process.js';
 import { Session, type StubChild } from '../support/machines.js';
 import {
   answered,
+  ack,
   closeStdin,
   read,
   refused,
@@ -96,6 +97,7 @@ const cases: Readonly<Record<string, { reach: (child: StubChild) => void; cases:
       ['signal', signal('r', 'p'), answered('r', {}), []],
       ['resize', resize('r', 'p'), starting, []],
       ['closeStdin', closeStdin('r', 'p'), starting, []],
+      ['ack', ack('r', 'p', 1), starting, []],
     ],
   },
   running: {
@@ -107,6 +109,7 @@ const cases: Readonly<Record<string, { reach: (child: StubChild) => void; cases:
       ['signal', signal('r', 'p'), answered('r', {}), interrupt],
       ['resize', resize('r', 'p'), noTerminal, []],
       ['closeStdin', closeStdin('r', 'p'), answered('r', {}), [{ type: 'endStdin' }]],
+      ['ack', ack('r', 'p', 1), answered('r', {}), []],
     ],
   },
   exited: {
@@ -125,6 +128,7 @@ const cases: Readonly<Record<string, { reach: (child: StubChild) => void; cases:
       ['signal', signal('r', 'p'), answered('r', {}), interrupt],
       ['resize', resize('r', 'p'), noTerminal, []],
       ['closeStdin', closeStdin('r', 'p'), answered('r', {}), []],
+      ['ack', ack('r', 'p', 1), answered('r', {}), []],
     ],
   },
   retained: {
@@ -142,6 +146,7 @@ const cases: Readonly<Record<string, { reach: (child: StubChild) => void; cases:
       ['signal', signal('r', 'p'), answered('r', {}), []],
       ['resize', resize('r', 'p'), noTerminal, []],
       ['closeStdin', closeStdin('r', 'p'), answered('r', {}), []],
+      ['ack', ack('r', 'p', 1), answered('r', {}), []],
     ],
   },
 };

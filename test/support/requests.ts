@@ -68,6 +68,12 @@ export const terminate = (id: string, processId: string): ProcessRequest => ({
   params: { processId },
 });
 
+export const ack = (id: string, processId: string, bytes: number): ProcessRequest => ({
+  type: 'process.ack',
+  id,
+  params: { processId, bytes },
+});
+
 export const closeStdin = (id: string, processId: string): ProcessRequest => ({
   type: 'process.closeStdin',
   id,
