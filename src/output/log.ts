@@ -39,8 +39,9 @@ export class OutputLog {
   /** Index of the first record that is not sent yet. */
   #unsentFrom = 0;
   #unsentBytes = 0;
-  /** Sent, and not acknowledged. */
-  #unacknowledged = 0;
+  /** All bytes so far, and how many of them the client has taken. */
+  #appendedBytes = 0;
+  #acknowledgedBytes = 0;
   #retainedBytes = 0;
   #retainedChunks = 0;
   #droppedBytes = 0;
@@ -66,19 +67,31 @@ export class OutputLog {
     private readonly window = Infinity,
   ) {}
 
-  /** From now on what is appended waits until this reader has sent it. */
+  /** From now on what is appended waits until this reader has sent it. What came before is to be read. */
   attach(reader: LogReader): void {
     this.#reader = reader;
     this.#sealed = true;
+    this.#skipUnsent();
   }
 
-  /** Nobody reads any more: all counts as sent, so the oldest is dropped and no source waits. */
+  /**
+   * Nobody reads any more. Without a window all counts as sent, so the oldest is dropped and no source waits.
+   * With one nothing is dropped that the client has not taken: the process waits for it to come back.
+   */
   detach(): void {
     this.#reader = undefined;
+    if (!this.#hasWindow) this.#skipUnsent();
+  }
+
+  #skipUnsent(): void {
     this.#unsentFrom = this.#records.length;
     this.#unsentBytes = 0;
     this.#trim();
     this.#openValve();
+  }
+
+  get #hasWindow(): boolean {
+    return this.window !== Infinity;
   }
 
   /** The sources that are paused while too much is unsent. */
@@ -103,7 +116,8 @@ export class OutputLog {
       taken += size;
     }
     this.#retainedBytes += length;
-    if (this.#reader === undefined) this.#unsentFrom = this.#records.length;
+    this.#appendedBytes += length;
+    if (this.#reader === undefined && !this.#hasWindow) this.#unsentFrom = this.#records.length;
     else this.#unsentBytes += length;
     this.#trim();
     if (this.#unsentBytes > PAUSE_ABOVE_BYTES && !this.#full) {
@@ -126,22 +140,22 @@ export class OutputLog {
 
   /** The next record that may be sent. */
   peekUnsent(): LogRecord | undefined {
-    return this.#unacknowledged < this.window ? this.#records[this.#unsentFrom] : undefined;
+    const onTheirWay = this.#appendedBytes - this.#unsentBytes - this.#acknowledgedBytes;
+    return onTheirWay < this.window ? this.#records[this.#unsentFrom] : undefined;
   }
 
   /** The record peeked at is encoded. It is sealed by that: what comes later gets a number of its own. */
   takeUnsent(): void {
     const record = this.#records[this.#unsentFrom++];
-    if (record?.kind === 'chunk') {
-      this.#unsentBytes -= record.length;
-      this.#unacknowledged += record.length;
-    }
+    if (record?.kind === 'chunk') this.#unsentBytes -= record.length;
     if (this.#unsentFrom === this.#records.length) this.#sealed = true;
   }
 
-  /** The client has taken so many bytes more: as many may be sent again. */
+  /** The client has taken so many bytes of this process in all; as many more may be sent. */
   acknowledge(bytes: number): void {
-    this.#unacknowledged = Math.max(0, this.#unacknowledged - bytes);
+    // it may have read more than was sent to it
+    this.#acknowledgedBytes = Math.max(this.#acknowledgedBytes, Math.min(bytes, this.#appendedBytes));
+    this.#trim();
     if (this.hasUnsent) this.#reader?.onUnsent(this);
   }
 
@@ -237,7 +251,7 @@ export class OutputLog {
   #mark(record: Exit | Close): void {
     this.#records.push(record);
     this.#sealed = true;
-    if (this.#reader === undefined) this.#unsentFrom = this.#records.length;
+    if (this.#reader === undefined && !this.#hasWindow) this.#unsentFrom = this.#records.length;
     this.#appended();
   }
 
@@ -261,7 +275,9 @@ export class OutputLog {
       this.#first < this.#unsentFrom &&
       (this.#retainedBytes > cap || this.#retainedChunks > MAX_RETAINED_CHUNKS)
     ) {
-      const record = this.#records[this.#first++];
+      const record = this.#records[this.#first];
+      if (record?.kind === 'chunk' && this.#isAwaited(record)) return;
+      this.#first++;
       if (record?.kind !== 'chunk') continue;
       this.#retainedBytes -= record.length;
       this.#retainedChunks--;
@@ -275,6 +291,12 @@ export class OutputLog {
       this.#unsentFrom -= this.#first;
       this.#first = 0;
     }
+  }
+
+  /** With a window: the client has not taken all of this oldest chunk, and may have to read it again. */
+  #isAwaited(oldest: Chunk): boolean {
+    const isTaken = this.#droppedBytes + oldest.length <= this.#acknowledgedBytes;
+    return this.#hasWindow && !this.#released && !isTaken;
   }
 
   /** Index of the first retained record with a higher seq (they ascend: a binary search). */

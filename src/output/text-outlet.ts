@@ -23,6 +23,7 @@ export class TextOutlet implements Outlet {
   }
 
   send(json: string): void {
+    if (this.#closed) return;
     this.#messages.push(json);
     this.#schedule();
   }

@@ -27,6 +27,7 @@ export const directWire = (listener: {
   const wire: Wire = {
     name: 'in process',
     framing: lineFraming,
+    canResume: false,
     open: (opened) => {
       events = opened;
     },

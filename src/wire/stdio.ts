@@ -43,6 +43,7 @@ export const streamWire = (
   return {
     name,
     framing: lineFraming,
+    canResume: false,
     open: (listener) => {
       events = listener;
       input.on('data', onData);

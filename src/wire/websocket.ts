@@ -49,6 +49,7 @@ export const webSocketWire = (name: string, socket: WebSocket, stream: Duplex): 
   return {
     name,
     framing: webSocketFraming,
+    canResume: true,
     open: (listener) => {
       events = listener;
       socket.on('message', (data) => {

@@ -26,6 +26,8 @@ export interface Wire {
   /** For the log: `stdio`, `ws 127.0.0.1:52114`. */
   readonly name: string;
   readonly framing: Framing;
+  /** A client may come back to its session on another wire of this kind. */
+  readonly canResume: boolean;
   /** Begins to deliver events. */
   open(events: WireEvents): void;
   /** Only where messages stay text: takes one. `write` is not used then. */

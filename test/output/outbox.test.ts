@@ -11,6 +11,7 @@ const KiB = 1024;
 
 /** A wire that takes no more than it is told to, and watches the buffers that it keeps. */
 class SlowWire implements Wire {
+  readonly canResume = false;
   readonly name = 'slow';
   readonly writes: Buffer[] = [];
   /** Answer of the next writes. */

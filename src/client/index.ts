@@ -1,0 +1,89 @@
+/** The client: everything a program needs to use an exec-server. */
+import type { Readable, Writable } from 'node:stream';
+import { ClientCore, type InitializeOptions } from './client.js';
+import type { Transport } from './transport.js';
+import { ResumingTransport } from './transports/resuming.js';
+import { streamTransport } from './transports/streams.js';
+import { connectWebSocketTransport } from './transports/websocket.js';
+import { launchTransport, type LaunchOptions } from './transports/launch.js';
+
+/** How long a connection may take, in milliseconds. */
+const DEFAULT_CONNECT_TIMEOUT_MS = 10_000;
+
+export type ConnectWebSocketOptions = InitializeOptions & {
+  /** `ws://IP:PORT` */
+  readonly url: string;
+  /** Sent as `Authorization: Bearer …`. */
+  readonly token?: string;
+  /** Milliseconds for the connection; default 10,000. */
+  readonly connectTimeout?: number;
+  /**
+   * When the connection is lost, connect again and go on with the session: readers of a process see every
+   * byte once, writes arrive once. If that can't be done, everything rejects with SessionLostError.
+   * Default: a lost connection ends the client.
+   */
+  readonly resume?: boolean;
+  /** Milliseconds for which a lost connection is tried again; default 90,000, as long as the server waits. */
+  readonly resumeWindow?: number;
+};
+
+/**
+ * A session on an exec-server.
+ *
+ * @example
+ * await using client = await launchExecServer();
+ * const { stdout } = await client.run(['uname', '-a']);
+ */
+export class ExecServerClient extends ClientCore {
+  /** Rejects with ConnectTimeoutError, ConnectRefusedError, InitializeTimeoutError or ServerError. */
+  static async connectWebSocket(options: ConnectWebSocketOptions): Promise<ExecServerClient> {
+    const { connectTimeout = DEFAULT_CONNECT_TIMEOUT_MS, resume = false } = options;
+    const connect = (): Promise<Transport> => connectWebSocketTransport({ ...options, connectTimeout });
+    const transport = await connect();
+    return ExecServerClient.over(
+      resume ? new ResumingTransport(transport, connect, options) : transport,
+      options,
+    );
+  }
+
+  /**
+   * Over a pair of streams: the stdout and stdin of a server that somebody else has started.
+   *
+   * @param writable ended with the client
+   */
+  static connectStdio(
+    readable: Readable,
+    writable: Writable,
+    options: InitializeOptions = {},
+  ): Promise<ExecServerClient> {
+    return ExecServerClient.over(streamTransport(readable, writable), options);
+  }
+
+  /** With a server in this process: no socket, and no serialisation to bytes. It ends with the client. */
+  static async connectInProcess(options: InitializeOptions = {}): Promise<ExecServerClient> {
+    const { inProcessTransport } = await import('./transports/in-process.js');
+    return ExecServerClient.over(inProcessTransport(), options);
+  }
+
+  /** Over any transport. */
+  static async over(transport: Transport, options: InitializeOptions = {}): Promise<ExecServerClient> {
+    const { rpc, result } = await ExecServerClient.handshake(transport, options);
+    return new ExecServerClient(rpc, result);
+  }
+}
+
+/**
+ * Starts a server over stdio and connects to it. It ends with the client, and with this process, however
+ * that ends. Rejects with SpawnFailedError, InitializeTimeoutError or ClosedError.
+ */
+export const launchExecServer = async (
+  options: LaunchOptions & InitializeOptions = {},
+): Promise<ExecServerClient> => ExecServerClient.over(await launchTransport(options), options);
+
+export type { InitializeOptions, RunBytesResult, RunOptions, RunResult } from './client.js';
+export * from './errors.js';
+export type { OutputChunk, OutputStream } from './output.js';
+export type { ExitStatus, RemoteProcess, StartOptions } from './remote-process.js';
+export type { CallParams, RpcClient, RpcEvents } from './rpc-client.js';
+export type { Transport, TransportEvents } from './transport.js';
+export type { LaunchOptions } from './transports/launch.js';

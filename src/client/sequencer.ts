@@ -1,0 +1,126 @@
+import type { Result, Stream } from '../protocol.js';
+
+/** What happens to a process, as its notifications tell it. */
+export type ProcessNotice =
+  | { readonly kind: 'output'; readonly seq: number; readonly stream: Stream; readonly data: Uint8Array }
+  | {
+      readonly kind: 'exited';
+      readonly seq: number;
+      readonly exitCode: number;
+      readonly signal: string | null;
+    }
+  | { readonly kind: 'closed'; readonly seq: number };
+
+type ReadResult = Result<'process/read'>;
+
+export type SequencerEvents = {
+  /** Each notice once, in the order of the numbers. */
+  notice(notice: ProcessNotice): void;
+  /** process/read for everything after this number. */
+  read(afterSeq: number): Promise<ReadResult>;
+  /** Output with numbers up to this one can't be had any more. */
+  lost(throughSeq: number): void;
+};
+
+/**
+ * Puts the notices of one process in order. exec-server sends them in order and without gaps; other servers
+ * of the protocol are not so strict. A gap is filled by process/read.
+ */
+export class Sequencer {
+  readonly #events: SequencerEvents;
+  /** What came before something that is missing, by number. */
+  readonly #early = new Map<number, ProcessNotice>();
+  #next = 1;
+  #recovering = false;
+  #exitIsKnown = false;
+
+  constructor(events: SequencerEvents) {
+    this.#events = events;
+  }
+
+  accept(notice: ProcessNotice): void {
+    if (notice.seq < this.#next) return; // had it: from a read
+    this.#keep(notice);
+    this.#deliver();
+    if (this.#early.size > 0 && !this.#recovering) void this.#recover();
+  }
+
+  #keep(notice: ProcessNotice): void {
+    if (notice.kind === 'exited') this.#exitIsKnown = true;
+    this.#early.set(notice.seq, notice);
+  }
+
+  #deliver(): void {
+    for (
+      let notice = this.#early.get(this.#next);
+      notice !== undefined;
+      notice = this.#early.get(this.#next)
+    ) {
+      this.#early.delete(this.#next);
+      this.#next++;
+      this.#events.notice(notice);
+    }
+  }
+
+  /** Reads, page after page, until nothing is missing before what came early. */
+  async #recover(): Promise<void> {
+    this.#recovering = true;
+    while (this.#early.size > 0) {
+      const missing = this.#next;
+      // refused: the server doesn't know the process any more, or the connection has ended
+      const answer = await this.#events.read(missing - 1).catch(() => undefined);
+      for (const { seq, stream, chunk } of answer?.chunks ?? []) {
+        if (seq >= this.#next) this.#keep({ kind: 'output', seq, stream, data: chunk.data });
+      }
+      this.#deliver();
+      if (this.#next === missing && this.#early.size > 0) this.#settle(answer?.exitCode ?? null);
+    }
+    this.#recovering = false;
+  }
+
+  /** Reads what was told while nobody listened: all output, then whether it has exited and closed. */
+  async catchUp(): Promise<void> {
+    for (;;) {
+      const from = this.#next;
+      // refused: the server doesn't know the process any more, or the connection has ended again
+      const answer = await this.#events.read(from - 1).catch(() => undefined);
+      if (answer === undefined) return;
+      for (const { seq, stream, chunk } of answer.chunks) {
+        if (seq >= this.#next) this.#keep({ kind: 'output', seq, stream, data: chunk.data });
+      }
+      const [first] = answer.chunks;
+      if (first !== undefined && first.seq > this.#next) this.#fillUpTo(first.seq, answer);
+      this.#deliver();
+      if (answer.chunks.length > 0) continue;
+      this.#fillUpTo(answer.nextSeq, answer);
+      this.#deliver();
+      return;
+    }
+  }
+
+  /** Numbers without output: the close is the last of all, the exit another, and what is left was dropped. */
+  #fillUpTo(end: number, { exited, exitCode, closed, nextSeq, chunks }: ReadResult): void {
+    for (let seq = this.#next; seq < end; seq++) {
+      if (this.#early.has(seq)) continue;
+      if (closed && chunks.length === 0 && seq === nextSeq - 1) this.#keep({ kind: 'closed', seq });
+      else if (exited && exitCode !== null && !this.#exitIsKnown) {
+        this.#keep({ kind: 'exited', seq, exitCode, signal: null });
+      } else {
+        this.#events.lost(seq);
+        this.#next = Math.max(this.#next, seq + 1);
+      }
+    }
+  }
+
+  /** The server has no output of the next number: it is that of the exit, or the output was dropped. */
+  #settle(exitCode: number | null): void {
+    if (exitCode !== null && !this.#exitIsKnown) {
+      // process/read tells no signal
+      this.#keep({ kind: 'exited', seq: this.#next, exitCode, signal: null });
+    } else {
+      this.#next = Math.min(...this.#early.keys());
+      this.#events.lost(this.#next - 1);
+    }
+    this.#deliver();
+  }
+}
