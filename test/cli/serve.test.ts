@@ -6,7 +6,7 @@ import {
   connectWebSocket,
   launchListener,
   launchServer,
-} from './support/client.js';
+} from '../support/client.js';
 
 describe('exec-server over stdio', () => {
   it('initializes, runs a program and tells its output and exit in order', async () => {
@@ -29,6 +29,22 @@ describe('exec-server over stdio', () => {
 });
 
 describe('exec-server --listen', () => {
+  it('given twice counts the last time, and works with the name of the command', async () => {
+    const server = launchServer([
+      'serve',
+      '--listen',
+      'ws://127.0.0.1:0',
+      '--listen',
+      'x',
+      '--retention',
+      '1',
+    ]);
+    const stderr = collectStderr(server);
+    await once(server, 'close');
+    expect(server.exitCode).to.equal(2);
+    expect(stderr()).to.equal('unsupported --listen URL `x`; expected `stdio://` or `ws://IP:PORT`\n');
+  });
+
   it('prints its URL on stdout and a banner on stderr, and serves', async () => {
     const { url, stderr } = await launchListener();
     expect(url).to.match(/^ws:\/\/127\.0\.0\.1:\d+$/);

@@ -1,0 +1,133 @@
+import { isLeft } from 'fp-ts/lib/Either.js';
+import type { Inspector } from '../inspect.js';
+import { traceTransitions } from '../inspect/trace.js';
+import { parseListenUrl } from '../listen-url.js';
+import { createLog, type LogLevel } from '../log.js';
+import { errorCode } from '../process/launch.js';
+import { ListenUrlError, serve } from '../serve.js';
+import { closeInheritedDescriptors } from './descriptors.js';
+import { ExitStatus, signalStatus } from './exit-status.js';
+
+export type RunServerOptions = {
+  readonly listen: string;
+  readonly logLevel: LogLevel;
+  /** Seconds. */
+  readonly retention: number;
+  /** Seconds. */
+  readonly detachedTtl: number;
+  readonly externalSandbox: boolean;
+  readonly allowHost: readonly string[];
+  /** Empty: at a free port. */
+  readonly inspect?: string | undefined;
+  readonly trace: boolean;
+  /** For the URL of a listener. */
+  readonly stdout: NodeJS.WriteStream;
+};
+
+/** It did not come up. */
+class StartError extends Error {
+  override readonly name = 'StartError';
+
+  constructor(
+    readonly status: number,
+    line: string,
+  ) {
+    super(line);
+  }
+}
+
+const say = (line: string): void => {
+  process.stderr.write(`${line}\n`);
+};
+
+/** Why a server could not start, in one line; to be called with what a start at this URL threw. */
+const startErrorAt =
+  (url: string) =>
+  (error: unknown): never => {
+    if (error instanceof StartError) throw error;
+    if (error instanceof ListenUrlError) throw new StartError(ExitStatus.usage, error.message);
+    const reasons: Readonly<Record<string, string>> = {
+      EADDRINUSE: 'the address is in use; choose another port, or 0 for a free one',
+      EACCES: 'permission denied; ports below 1024 are for root',
+      EADDRNOTAVAIL: 'this machine has no such address',
+    };
+    const reason = reasons[errorCode(error)] ?? (error instanceof Error ? error.message : String(error));
+    throw new StartError(1, `exec-server: cannot listen on ${url}: ${reason}`);
+  };
+
+/** Starts what `--inspect` asks for, and says where it is. */
+const inspectAt = async (url: string): Promise<Inspector> => {
+  const relay = parseListenUrl(url === '' ? 'ws://127.0.0.1:0' : url);
+  if (isLeft(relay) || relay.right.kind !== 'ws' || relay.right.host !== '127.0.0.1') {
+    throw new ListenUrlError(`invalid --inspect URL \`${url}\`; expected \`ws://127.0.0.1:PORT\``);
+  }
+  const { startInspector } = await import('../inspect.js').catch((error: unknown) => {
+    if (errorCode(error) !== 'ERR_MODULE_NOT_FOUND') throw error;
+    throw new StartError(
+      1,
+      'exec-server: --inspect needs the package @statelyai/inspect; ' +
+        'install it beside exec-server: npm install @statelyai/inspect',
+    );
+  });
+  const inspector = await startInspector(relay.right.port);
+  say(`exec-server inspector: open ${inspector.pageUrl} (relay ${inspector.url})`);
+  say(
+    'exec-server inspector: the picture is drawn by a page of stately.ai in your browser, which sees the events',
+  );
+  return inspector;
+};
+
+/** Serves until it is told to end, or over stdio until its client has gone. */
+const serveToTheEnd = async (options: RunServerOptions): Promise<number> => {
+  const log = createLog(options.logLevel);
+  const inspector =
+    options.inspect === undefined
+      ? undefined
+      : await inspectAt(options.inspect).catch(startErrorAt(options.inspect));
+  const inspect = [
+    ...(options.trace ? [traceTransitions(say)] : []),
+    ...(inspector === undefined ? [] : [inspector.observer]),
+  ];
+  const serving = await serve({
+    listen: options.listen,
+    log,
+    retentionMs: options.retention * 1000,
+    detachedTtlMs: options.detachedTtl * 1000,
+    externalSandbox: options.externalSandbox,
+    allowedHosts: options.allowHost,
+    inspect,
+  }).catch(startErrorAt(options.listen));
+  if (serving.url !== 'stdio://') {
+    say(`exec-server listening on ${serving.url}`);
+    options.stdout.write(`${serving.url}\n`);
+  }
+
+  let status = 0;
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+    process.once(signal, () => {
+      log.info({ signal }, 'ending');
+      status = signalStatus(signal);
+      void serving.close(signal);
+    });
+  }
+  await serving.ended;
+  await serving.close();
+  await inspector?.close();
+  return status;
+};
+
+/** The server as a process of its own. Resolves with its exit status; says what it has to on stderr. */
+export const runServer = async (options: RunServerOptions): Promise<number> => {
+  closeInheritedDescriptors();
+  // child_process would add it to every environment, and that is to be exact
+  delete process.env['NODE_V8_COVERAGE'];
+  // whoever read the trace is gone: no reason to end the children
+  if (options.trace) process.stderr.on('error', () => undefined);
+  try {
+    return await serveToTheEnd(options);
+  } catch (error) {
+    if (!(error instanceof StartError)) throw error;
+    say(error.message);
+    return error.status;
+  }
+};

@@ -1,0 +1,150 @@
+import path from 'node:path';
+import type { ArgumentsCamelCase, InferredOptionTypes } from 'yargs';
+import { Parser } from 'yargs/helpers';
+import type { ExecServerClient, StartOptions } from '../client/index.js';
+import { type Command, type Context, last, UsageError } from './command.js';
+import { connect, connectOption, serverName, serverUrl } from './connect.js';
+import { DETACH_KEY } from './detach-key.js';
+import { localEnvironment, plainEnvironment, terminalEnvironment, toVariables } from './environment.js';
+import { failureOf } from './failure.js';
+import { play } from './play.js';
+import { watchErrors } from './streams.js';
+import { Terminal } from './terminal.js';
+
+/** setTimeout can't wait longer: 24.8 days. */
+const MAX_TIMEOUT_S = 2 ** 31 / 1000 - 1;
+
+const runOptions = {
+  // nargs 0: the next word is never their value, be it `true`
+  tty: { alias: 't', type: 'boolean', nargs: 0, default: false, describe: 'in a terminal, which is yours' },
+  stdin: { alias: 'i', type: 'boolean', nargs: 0, default: false, describe: 'pass stdin on' },
+  cwd: {
+    type: 'string',
+    requiresArg: true,
+    coerce: last<string>,
+    describe: 'its directory; default: this one, or with --connect that of the server',
+  },
+  env: {
+    type: 'string',
+    requiresArg: true,
+    coerce: (value: string | string[]): string[] => [value].flat(),
+    describe: 'K=V: a variable of its environment, besides this one, or with --connect a plain one',
+  },
+  timeout: {
+    type: 'number',
+    requiresArg: true,
+    coerce: last<number>,
+    describe: 'seconds after which it is killed, with exit status 124',
+  },
+  ...connectOption,
+} as const;
+
+const USAGE =
+  '$0 run [options] [--] CMD [ARG…]\n\n' +
+  'Runs a program through a server: its output, its input, its signals and its exit status are those of this command.';
+
+const EPILOGUE = `Without -i its stdin is empty. With -t ${DETACH_KEY} (within a second) ends the connection, and the program with it.
+
+Exit status: that of the program, 128 + n if signal n killed it;
+  2    the words here can't be used
+  124  it ran for longer than --timeout
+  125  the server could not be reached, or was lost
+  126  the program can't be executed
+  127  the program or --cwd was not found`;
+
+const namesOf = (type: string): string[] =>
+  Object.entries(runOptions).flatMap(([name, option]) => (option.type === type ? [name] : []));
+
+/**
+ * Splits the words of a `run` where its program begins: after `--`, or at the first word that is neither an
+ * option nor the value of one. What follows is the program's, also what looks like an option of ours.
+ */
+export const splitProgram = ([name = '', ...words]: readonly string[]): {
+  own: string[];
+  program: string[];
+} => {
+  const flags = namesOf('boolean');
+  const { _: rest } = Parser(words, {
+    string: [...namesOf('string'), ...namesOf('number')],
+    boolean: flags,
+    narg: Object.fromEntries(flags.map((flag) => [flag, 0])),
+    alias: { tty: ['t'], stdin: ['i'] },
+    configuration: { 'halt-at-non-option': true },
+  });
+  const start = words.length - rest.length;
+  const own = words.slice(0, start);
+  if (own.at(-1) === '--') own.pop();
+  return { own: [name, ...own], program: words.slice(start) };
+};
+
+type Argv = ArgumentsCamelCase<InferredOptionTypes<typeof runOptions>>;
+
+/** What can be known to be wrong before a server is asked. */
+const check = (argv: Argv, url: string | undefined, program: readonly string[]): void => {
+  const { cwd, timeout, tty } = argv;
+  if (program.length === 0) throw new UsageError('run: the program is missing: exec-server run -- CMD ARG…');
+  if (timeout !== undefined && !(timeout > 0 && timeout <= MAX_TIMEOUT_S)) {
+    throw new UsageError('--timeout must be a number of seconds above 0 (and below 25 days)');
+  }
+  if (url !== undefined && cwd !== undefined && !/^(\/|file:)/.test(cwd)) {
+    throw new UsageError('--cwd must be an absolute path on the machine of the server');
+  }
+  if (tty && !process.stdin.isTTY) {
+    throw new UsageError('run: -t needs a terminal on stdin; use -i to pass on a file or a pipe');
+  }
+};
+
+const startOptions = (
+  argv: Argv,
+  client: ExecServerClient,
+  program: readonly string[],
+  variables: Readonly<Record<string, string>>,
+  isLocal: boolean,
+): StartOptions => {
+  const { cwd, stdin, timeout, tty } = argv;
+  const base = isLocal ? localEnvironment() : plainEnvironment(client.environmentInfo);
+  const directory = isLocal ? path.resolve(cwd ?? '.') : cwd;
+  return {
+    argv: program,
+    env: { ...base, ...(tty ? terminalEnvironment() : {}), ...variables },
+    tty,
+    pipeStdin: stdin,
+    ...(directory === undefined ? {} : { cwd: directory }),
+    ...(timeout === undefined ? {} : { timeoutMs: timeout * 1000 }),
+  };
+};
+
+const run = async (argv: Argv, { stdout, program }: Context): Promise<number> => {
+  const url = serverUrl(argv.connect);
+  check(argv, url, program);
+  const variables = toVariables(argv.env ?? []);
+  for (const stream of [stdout, process.stderr]) watchErrors(stream);
+  const screen = [stdout, process.stderr].find(({ isTTY }) => isTTY);
+  const terminal = argv.tty ? new Terminal(process.stdin, screen) : undefined;
+  const restore = (): void => terminal?.restore(true);
+  // also when this process ends by an error of its own
+  process.once('exit', restore);
+  try {
+    const { client, close } = await connect(url, 'exec-server run');
+    try {
+      const options = startOptions(argv, client, program, variables, url === undefined);
+      const { exitCode, signal } = await play(client, options, stdout, terminal);
+      terminal?.restore(signal !== null);
+      return exitCode;
+    } finally {
+      restore();
+      await close();
+    }
+  } catch (error) {
+    const { status, line } = failureOf(error, serverName(url));
+    if (line !== undefined) process.stderr.write(`exec-server: ${line}\n`);
+    return status;
+  }
+};
+
+export const runCommand: Command<InferredOptionTypes<typeof runOptions>> = {
+  name: 'run',
+  describe: 'run a program through a server',
+  options: (parser) => parser.usage(USAGE).options(runOptions).epilogue(EPILOGUE),
+  run,
+};
