@@ -1,14 +1,37 @@
 /**
  * The small codecs that protocol.ts is built of, and the sentence for a value that does not fit.
- * A codec's name completes «expected …», so it reads as a noun: `a string`.
+ * A codec's name completes «expected …», so it reads as a noun: `a string`. Each carries the JSON Schema
+ * of what it decodes, for src/schema.ts; test/schema.test.ts holds the two against each other.
  */
 import { type Either, isLeft, left, mapLeft } from 'fp-ts/lib/Either.js';
 import * as t from 'io-ts';
 import { Bytes, decodeBase64, encodeBase64 } from './base64.js';
 
-const refined = <A>(name: string, is: (value: unknown) => value is A): t.Type<A> =>
-  new t.Type(
+/** A JSON Schema (2020-12): written for others, never read here. */
+export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** A codec with the JSON Schema of what it decodes. */
+export class Codec<A, O = A> extends t.Type<A, O> {
+  constructor(
+    name: string,
+    readonly schema: JsonSchema,
+    is: t.Is<A>,
+    validate: t.Validate<unknown, A>,
+    encode: t.Encode<A, O>,
+  ) {
+    super(name, is, validate, encode);
+  }
+
+  /** The same codec, with a few words in its schema. */
+  describe(description: string): Codec<A, O> {
+    return new Codec(this.name, { ...this.schema, description }, this.is, this.validate, this.encode);
+  }
+}
+
+const refined = <A>(name: string, schema: JsonSchema, is: t.Is<A>): Codec<A> =>
+  new Codec(
     name,
+    schema,
     is,
     (value, context) => (is(value) ? t.success(value) : t.failure(value, context)),
     t.identity,
@@ -16,16 +39,34 @@ const refined = <A>(name: string, is: (value: unknown) => value is A): t.Type<A>
 
 const isString = (value: unknown): value is string => typeof value === 'string';
 
-export const text = refined('a string', isString);
+export const text = refined('a string', { type: 'string' }, isString);
 
 export const nonEmptyText = refined(
   'a string that is not empty',
+  { type: 'string', minLength: 1 },
   (value): value is string => isString(value) && value !== '',
 );
 
+/** A string that is not longer than this as UTF-8. The schema has only characters to count. */
+export const textUpTo = (maxBytes: number): Codec<string> =>
+  refined(
+    `a string of at most ${maxBytes} bytes`,
+    { type: 'string', maxLength: maxBytes },
+    (value): value is string => isString(value) && Buffer.byteLength(value) <= maxBytes,
+  );
+
+/** A string that fits a pattern: one without flags, JSON Schema has none. */
+export const matching = (name: string, pattern: RegExp): Codec<string> =>
+  refined(
+    name,
+    { type: 'string', pattern: pattern.source },
+    (value): value is string => isString(value) && pattern.test(value),
+  );
+
 /** A string that can be a C string: argv, environment values, cwd. */
-export const cString: t.Type<string> = new t.Type(
+export const cString = new Codec<string>(
   'a string without NUL',
+  { type: 'string', pattern: /^[^\0]*$/.source },
   (value): value is string => isString(value) && !value.includes('\0'),
   (value, context) => {
     if (!isString(value))
@@ -35,12 +76,17 @@ export const cString: t.Type<string> = new t.Type(
   t.identity,
 );
 
-export const flag = refined('true or false', (value): value is boolean => typeof value === 'boolean');
+export const flag = refined(
+  'true or false',
+  { type: 'boolean' },
+  (value): value is boolean => typeof value === 'boolean',
+);
 
 /** A whole number within a range that a double holds exactly. */
-export const wholeNumber = (min: number, max: number, range = `from ${min} to ${max}`): t.Type<number> =>
+export const wholeNumber = (min: number, max: number, range = `from ${min} to ${max}`): Codec<number> =>
   refined(
     `a whole number ${range}`,
+    { type: 'integer', minimum: min, maximum: max },
     (value): value is number =>
       typeof value === 'number' && Number.isSafeInteger(value) && value >= min && value <= max,
   );
@@ -48,15 +94,24 @@ export const wholeNumber = (min: number, max: number, range = `from ${min} to ${
 /** Sizes, sequence numbers and milliseconds (docs/protocol.md section 1). */
 export const natural = wholeNumber(0, Number.MAX_SAFE_INTEGER, 'from 0 to 2^53-1');
 
-export const oneOf = <A extends string>(...names: readonly [A, ...A[]]): t.Type<A> => {
+export const oneOf = <A extends string>(...names: readonly [A, ...A[]]): Codec<A> => {
   const known: ReadonlySet<unknown> = new Set(names);
-  return refined(`one of ${names.join(', ')}`, (value): value is A => known.has(value));
+  return refined(`one of ${names.join(', ')}`, { type: 'string', enum: names }, (value): value is A =>
+    known.has(value),
+  );
 };
 
+export const nil = refined('null', { type: 'null' }, (value): value is null => value === null);
+
+export const anything = refined('anything', {}, (_value): _value is unknown => true);
+
+const orNull = (schema: JsonSchema): JsonSchema => ({ anyOf: [schema, nil.schema] });
+
 /** Absent and `null` both mean «not given» (docs/protocol.md section 1). */
-export const optional = <A, O>(codec: t.Type<A, O>): t.Type<A | undefined, O | undefined> =>
-  new t.Type(
+export const optional = <A, O>(codec: Codec<A, O>): Codec<A | undefined, O | undefined> =>
+  new Codec(
     codec.name,
+    orNull(codec.schema),
     (value): value is A | undefined => value === undefined || codec.is(value),
     (value, context) =>
       value === undefined || value === null ? t.success(undefined) : codec.validate(value, context),
@@ -64,19 +119,24 @@ export const optional = <A, O>(codec: t.Type<A, O>): t.Type<A | undefined, O | u
   );
 
 /** `null` is a value here, and must be there. */
-export const nullable = <A, O>(codec: t.Type<A, O>): t.Type<A | null, O | null> =>
-  new t.Type(
+export const nullable = <A, O>(codec: Codec<A, O>): Codec<A | null, O | null> =>
+  new Codec(
     `${codec.name} or null`,
+    orNull(codec.schema),
     (value): value is A | null => value === null || codec.is(value),
     (value, context) => (value === null ? t.success(null) : codec.validate(value, context)),
     (value) => (value === null ? null : codec.encode(value)),
   );
 
-export const list = <A, O>(item: t.Type<A, O>, name: string): t.Type<A[], O[]> => t.array(item, name);
+export const list = <A, O>(item: Codec<A, O>, name: string): Codec<A[], O[]> => {
+  const { is, validate, encode } = t.array(item, name);
+  return new Codec(name, { type: 'array', items: item.schema }, is, validate, encode);
+};
 
-/** Base64 on the wire, bytes inside. */
-export const base64: t.Type<Bytes, string> = new t.Type(
+/** Base64 on the wire, bytes inside. The schema can't tell all that {@link decodeBase64} refuses. */
+export const base64 = new Codec<Bytes, string>(
   'standard base64 with padding',
+  { type: 'string', contentEncoding: 'base64' },
   (value): value is Bytes => value instanceof Bytes,
   (value, context) => {
     const bytes = isString(value) ? decodeBase64(value) : undefined;
@@ -92,35 +152,42 @@ export const isObject = (value: unknown): value is Readonly<Record<string, unkno
  * An object with these members; others are left out before `t.type` sees them: it copies with assignments,
  * by which a member `__proto__` becomes the prototype, and its members seem to be those of the object.
  */
-export const struct = <P extends t.Props>(
-  members: P,
+export const struct = <P extends Readonly<Record<string, t.Mixed & { readonly schema: JsonSchema }>>>(
+  props: P,
   name = 'an object',
-): t.Type<t.TypeOfProps<P>, t.OutputOfProps<P>> & { readonly props: P } => {
-  const inner = t.type(members, name);
-  const names = Object.keys(members);
+): Codec<t.TypeOfProps<P>, t.OutputOfProps<P>> => {
+  const inner = t.type(props, name);
+  const members = Object.entries(props);
   const pick = (value: unknown): unknown =>
     isObject(value)
       ? Object.fromEntries(
-          names.filter((member) => Object.hasOwn(value, member)).map((member) => [member, value[member]]),
+          members
+            .filter(([member]) => Object.hasOwn(value, member))
+            .map(([member]) => [member, value[member]]),
         )
       : value;
-  const outer = new t.Type(
+  return new Codec(
     name,
-    (value): value is t.TypeOfProps<P> => inner.is(value),
+    {
+      type: 'object',
+      required: members.filter(([, codec]) => isLeft(codec.decode(undefined))).map(([member]) => member),
+      properties: Object.fromEntries(members.map(([member, { schema }]) => [member, schema])),
+    },
+    inner.is,
     (value, context) => inner.validate(pick(value), context),
-    (value: t.TypeOfProps<P>) => inner.encode(value),
+    inner.encode,
   );
-  return Object.assign(outer, { props: members });
 };
 
 /** An object whose names the client chose: a Map inside, so that `__proto__` is a name like any other. */
 export const mapOf = <A, O>(
   name: string,
-  key: t.Type<string>,
-  value: t.Type<A, O>,
-): t.Type<ReadonlyMap<string, A>, Record<string, O>> =>
-  new t.Type(
+  key: Codec<string>,
+  value: Codec<A, O>,
+): Codec<ReadonlyMap<string, A>, Record<string, O>> =>
+  new Codec(
     name,
+    { type: 'object', propertyNames: key.schema, additionalProperties: value.schema },
     (input): input is ReadonlyMap<string, A> => input instanceof Map,
     (input, context) => {
       if (!isObject(input)) return t.failure(input, context);
@@ -138,8 +205,9 @@ export const mapOf = <A, O>(
   );
 
 /** Parameters of a method without any: absent, `null` and an object are all fine. */
-export const nothing: t.Type<Record<string, never>, object> = new t.Type(
+export const nothing = new Codec<Record<string, never>, object>(
   'null or an object',
+  { type: ['object', 'null'] },
   (value): value is Record<string, never> => isObject(value),
   (value, context) =>
     value === undefined || value === null || isObject(value) ? t.success({}) : t.failure(value, context),
@@ -147,7 +215,7 @@ export const nothing: t.Type<Record<string, never>, object> = new t.Type(
 );
 
 /** A plain object, for params whose members are read elsewhere. */
-export const object = refined('an object', isObject);
+export const object = refined('an object', { type: 'object' }, isObject);
 
 /** Which member is at fault: `argv[1]`, `env.PATH`, `params` for the whole. */
 const memberPath = (context: t.Context): string =>

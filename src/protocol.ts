@@ -1,15 +1,18 @@
 /**
  * `exec-server.v0` in one table: every method with its parameters and its result, every notification.
- * The single source of types at the edge; docs/protocol.md tells the same in words.
+ * The single source of types at the edge, and of docs/schema.json; docs/protocol.md tells the same in words.
  */
-import * as t from 'io-ts';
+import type * as t from 'io-ts';
 import {
+  anything,
   base64,
   cString,
   flag,
   list,
   mapOf,
+  matching,
   natural,
+  nil,
   nonEmptyText,
   nothing,
   nullable,
@@ -18,6 +21,7 @@ import {
   optional,
   struct,
   text,
+  textUpTo,
   wholeNumber,
 } from './codecs.js';
 
@@ -29,19 +33,17 @@ export const MAX_OUTPUT_BYTES_CAP = 64 * 1024 * 1024;
 /** Beyond this no terminal program works; the kernel's own limit is 65,535. */
 const MAX_TERMINAL_SIDE = 10_000;
 
-const stream = oneOf('stdout', 'stderr', 'pty');
-const exitCode = wholeNumber(-(2 ** 31), 2 ** 31 - 1);
+const processId = text.describe("The client's key of a process.");
+const seq = natural.describe('Numbers output, exit and close of one process, from 1 and without gaps.');
+const stream = oneOf('stdout', 'stderr', 'pty').describe('pty: all output of a terminal.');
+const exitCode = wholeNumber(-(2 ** 31), 2 ** 31 - 1).describe(
+  'The exit code, or 128 + the number of the signal that killed the process.',
+);
 const terminalSide = wholeNumber(1, MAX_TERMINAL_SIDE);
 const terminalSize = struct({ rows: terminalSide, cols: terminalSide }, 'an object with rows and cols');
 
 /** Names in an environment: not empty, no `=`, no NUL; anything else would not come back out of it. */
-const environmentName = new t.Type<string>(
-  'names that are not empty and hold no = or NUL',
-  (value): value is string => typeof value === 'string' && /^[^=\0]+$/.test(value),
-  (value, context) =>
-    typeof value === 'string' && /^[^=\0]+$/.test(value) ? t.success(value) : t.failure(value, context),
-  t.identity,
-);
+const environmentName = matching('names that are not empty and hold no = or NUL', /^[^=\0]+$/);
 
 const environmentInfo = struct({
   shell: struct({ name: text, path: text }),
@@ -54,28 +56,57 @@ const environmentInfo = struct({
   capabilities: object,
 });
 
-const startParams = struct({
-  processId: text,
-  argv: list(cString, 'a list of strings'),
-  cwd: cString,
-  env: mapOf('an object of strings', environmentName, cString),
-  tty: flag,
-  arg0: optional(cString),
-  pipeStdin: optional(flag),
-  envPolicy: optional(object),
-  outputBytesCap: optional(wholeNumber(0, MAX_OUTPUT_BYTES_CAP)),
-  outputWindow: optional(wholeNumber(1, Number.MAX_SAFE_INTEGER, 'from 1 to 2^53-1')),
-  size: optional(terminalSize),
-  sandbox: optional(t.unknown),
-  enforceManagedNetwork: optional(flag),
-  networkProxy: optional(t.unknown),
+/** All five members are required: a client decides on each. */
+const environmentPolicy = struct({
+  inherit: oneOf('all', 'core', 'none'),
+  ignoreDefaultExcludes: flag,
+  exclude: list(text, 'a list of patterns'),
+  set: mapOf('an object of strings', environmentName, cString),
+  includeOnly: list(text, 'a list of patterns'),
 });
 
-const processParams = struct({ processId: text });
+const startParams = struct({
+  processId,
+  argv: list(cString, 'a list of strings').describe('The program and its arguments; not empty.'),
+  cwd: cString.describe('An absolute path or a file: URI of a directory that exists.'),
+  env: mapOf('an object of strings', environmentName, cString).describe(
+    'Exactly the environment of the process: nothing is added, nothing inherited.',
+  ),
+  tty: flag.describe('true: a terminal (PTY). false: pipes.'),
+  arg0: optional(cString).describe('What the process sees as its argv[0].'),
+  pipeStdin: optional(flag).describe('Without a tty: stdin is a pipe for process/write, not at end of file.'),
+  envPolicy: optional(environmentPolicy).describe(
+    "What the process inherits of the server's environment, below env. Default: nothing.",
+  ),
+  outputBytesCap: optional(wholeNumber(0, MAX_OUTPUT_BYTES_CAP)).describe(
+    'Bytes of output retained for this process. Default: 1 MiB.',
+  ),
+  outputWindow: optional(wholeNumber(1, Number.MAX_SAFE_INTEGER, 'from 1 to 2^53-1')).describe(
+    'Bytes of output that may be on their way before process/ack. Default: no limit.',
+  ),
+  size: optional(terminalSize).describe(
+    'The size of the terminal at the start. Default: 24 rows, 80 columns.',
+  ),
+  sandbox: optional(anything).describe('Anything but null is refused, unless the machine is the sandbox.'),
+  enforceManagedNetwork: optional(flag).describe('true is refused.'),
+  networkProxy: optional(anything).describe('Anything but null is refused.'),
+});
+
+const processParams = struct({ processId });
 const writeAnswer = struct({
   accepted: flag,
   status: oneOf('accepted', 'unknownProcess', 'starting', 'stdinClosed'),
 });
+
+const path = cString.describe('An absolute path or a file: URI.');
+const uri = text.describe('A file: URI.');
+const sandbox = optional(anything).describe(
+  'Refused if it restricts the file system, unless the machine is the sandbox.',
+);
+const followSymlinks = optional(flag).describe(
+  'false: a symbolic link in the path is an error. Default: true.',
+);
+const handleId = textUpTo(32).describe("The client's key of an open file.");
 
 export const signalNames = [
   'interrupt',
@@ -100,47 +131,59 @@ export const methods = {
   'environment/status': { params: nothing, result: struct({ status: text }) },
   'process/start': {
     params: startParams,
-    result: struct({ processId: text, sandboxType: optional(text), outputWindow: optional(natural) }),
+    result: struct({ processId, sandboxType: optional(text), outputWindow: optional(natural) }),
   },
   'process/read': {
     params: struct({
-      processId: text,
-      afterSeq: optional(natural),
-      maxBytes: optional(natural),
-      waitMs: optional(natural),
+      processId,
+      afterSeq: optional(natural).describe('Only output with a seq above it. Default: 0.'),
+      maxBytes: optional(natural).describe(
+        'The most bytes to return, but at least one chunk. Default: 32 MiB.',
+      ),
+      waitMs: optional(natural).describe('Milliseconds to wait for something new. Default: 0.'),
     }),
     result: struct({
-      chunks: list(struct({ seq: natural, stream, chunk: base64 }), 'a list of chunks'),
-      nextSeq: natural,
+      chunks: list(struct({ seq, stream, chunk: base64 }), 'a list of chunks'),
+      nextSeq: natural.describe('nextSeq - 1 is the afterSeq that reads on.'),
       exited: flag,
       exitCode: nullable(exitCode),
-      closed: flag,
-      failure: t.null,
+      closed: flag.describe('Nothing will follow.'),
+      failure: nil,
       sandboxDenied: flag,
-      droppedBytes: natural,
+      droppedBytes: natural.describe('Bytes of this process that are no longer retained.'),
     }),
   },
   'process/write': {
-    params: struct({ processId: text, chunk: base64, writeId: optional(text) }),
+    params: struct({
+      processId,
+      chunk: base64,
+      writeId: optional(text).describe('Makes the write safe to repeat; not empty.'),
+    }),
     result: writeAnswer,
   },
   'process/terminate': { params: processParams, result: struct({ running: flag }) },
   'process/signal': {
-    params: struct({ processId: text, signal: oneOf(...signalNames) }),
+    params: struct({ processId, signal: oneOf(...signalNames) }),
     result: nothing,
   },
   'process/resize': {
-    params: struct({ processId: text, rows: terminalSide, cols: terminalSide }),
+    params: struct({ processId, rows: terminalSide, cols: terminalSide }),
     result: nothing,
   },
   'process/closeStdin': { params: processParams, result: nothing },
-  'process/ack': { params: struct({ processId: text, bytes: natural }), result: nothing },
+  'process/ack': {
+    params: struct({
+      processId,
+      bytes: natural.describe('Bytes of its output that were taken so far, in all.'),
+    }),
+    result: nothing,
+  },
   'process/list': {
     params: nothing,
     result: struct({
       processes: list(
         struct({
-          processId: text,
+          processId,
           state: oneOf('starting', 'running', 'exited', 'retained'),
           tty: flag,
           pid: nullable(natural),
@@ -150,23 +193,98 @@ export const methods = {
       ),
     }),
   },
+  'fs/readFile': {
+    params: struct({ path, followSymlinks, sandbox }),
+    result: struct({ dataBase64: base64 }),
+  },
+  'fs/writeFile': {
+    params: struct({ path, dataBase64: base64, followSymlinks, sandbox }),
+    result: nothing,
+  },
+  'fs/createDirectory': {
+    params: struct({
+      path,
+      recursive: optional(flag).describe('Makes parents too, and minds no directory. Default: true.'),
+      followSymlinks,
+      sandbox,
+    }),
+    result: nothing,
+  },
+  'fs/getMetadata': {
+    params: struct({ path, followSymlinks, sandbox }),
+    result: struct({
+      isDirectory: flag,
+      isFile: flag,
+      isSymlink: flag.describe('The path itself is a link; the rest describes its target.'),
+      size: natural,
+      createdAtMs: natural.describe('Milliseconds since 1970; 0: not known.'),
+      modifiedAtMs: natural,
+    }),
+  },
+  'fs/canonicalize': { params: struct({ path, sandbox }), result: struct({ path: uri }) },
+  'fs/readDirectory': {
+    params: struct({ path, sandbox }),
+    result: struct({
+      entries: list(struct({ fileName: text, isDirectory: flag, isFile: flag }), 'a list of entries'),
+    }),
+  },
+  'fs/walk': {
+    params: struct({
+      path,
+      options: struct({
+        maxDepth: wholeNumber(0, 64).describe('0: what is in the directory itself.'),
+        maxDirectories: wholeNumber(1, 10_000).describe('Directories that are read, the first one too.'),
+        maxEntries: wholeNumber(1, 50_000).describe('Entries and errors in the answer.'),
+        followDirectorySymlinks: flag,
+        pruneHiddenDirectories: optional(flag).describe(
+          'Directories with a dot in front are listed, and not read. Default: false.',
+        ),
+      }),
+      sandbox,
+    }),
+    result: struct({
+      entries: list(struct({ path: uri, kind: oneOf('file', 'directory') }), 'a list of entries'),
+      errors: list(struct({ path: uri, message: text }), 'a list of errors'),
+      truncated: flag.describe('There is more than is listed.'),
+    }),
+  },
+  'fs/remove': {
+    params: struct({
+      path,
+      recursive: optional(flag).describe('Directories with all that they hold. Default: true.'),
+      force: optional(flag).describe('A missing path is fine. Default: true.'),
+      followSymlinks,
+      sandbox,
+    }),
+    result: nothing,
+  },
+  'fs/copy': {
+    params: struct({ sourcePath: path, destinationPath: path, recursive: flag, sandbox }),
+    result: nothing,
+  },
+  'fs/open': { params: struct({ handleId, path, sandbox }), result: struct({ handleId }) },
+  'fs/readBlock': {
+    params: struct({ handleId, offset: natural, len: wholeNumber(1, 1_048_576), sandbox }),
+    result: struct({ chunk: base64, eof: flag.describe('There were fewer bytes than asked for.') }),
+  },
+  'fs/close': { params: struct({ handleId, sandbox }), result: nothing },
   'command/exec': {
     params: startParams,
-    result: struct({ processId: text, running: flag, exitCode: t.null, stdout: t.null, stderr: t.null }),
+    result: struct({ processId, running: flag, exitCode: nil, stdout: nil, stderr: nil }),
   },
   'command/exec/write': {
-    params: struct({ processId: text, chunk: base64 }),
+    params: struct({ processId, chunk: base64 }),
     result: writeAnswer,
   },
   'command/exec/terminate': { params: processParams, result: struct({ running: flag }) },
 } as const;
 
-const output = struct({ processId: text, seq: natural, stream, chunk: base64 });
+const output = struct({ processId, seq, stream, chunk: base64 });
 const exited = struct({
-  processId: text,
-  seq: natural,
+  processId,
+  seq,
   exitCode,
-  signal: nullable(nonEmptyText),
+  signal: nullable(nonEmptyText).describe('The signal that killed the process, like SIGKILL.'),
   sandboxDenied: flag,
 });
 
@@ -174,7 +292,7 @@ const exited = struct({
 export const notifications = {
   'process/output': output,
   'process/exited': exited,
-  'process/closed': struct({ processId: text, seq: natural }),
+  'process/closed': struct({ processId, seq }),
   'command/exec/outputDelta': output,
   'command/exec/exited': exited,
 } as const;

@@ -27,6 +27,18 @@ const decoders: Readonly<Record<Method, Decoder>> = {
   'process/closeStdin': decoder(methods['process/closeStdin']),
   'process/ack': decoder(methods['process/ack']),
   'process/list': decoder(methods['process/list']),
+  'fs/readFile': decoder(methods['fs/readFile']),
+  'fs/writeFile': decoder(methods['fs/writeFile']),
+  'fs/createDirectory': decoder(methods['fs/createDirectory']),
+  'fs/getMetadata': decoder(methods['fs/getMetadata']),
+  'fs/canonicalize': decoder(methods['fs/canonicalize']),
+  'fs/readDirectory': decoder(methods['fs/readDirectory']),
+  'fs/walk': decoder(methods['fs/walk']),
+  'fs/remove': decoder(methods['fs/remove']),
+  'fs/copy': decoder(methods['fs/copy']),
+  'fs/open': decoder(methods['fs/open']),
+  'fs/readBlock': decoder(methods['fs/readBlock']),
+  'fs/close': decoder(methods['fs/close']),
   'command/exec': decoder(methods['command/exec']),
   'command/exec/write': decoder(methods['command/exec/write']),
   'command/exec/terminate': decoder(methods['command/exec/terminate']),
@@ -55,6 +67,8 @@ const SIDE = 'a whole number from 1 to 10000';
 const BASE64 = 'standard base64 with padding';
 const NAMES = 'names that are not empty and hold no = or NUL';
 const SIZE = 'an object with rows and cols';
+const HANDLE_ID = 'a string of at most 32 bytes';
+const BLOCK = 'a whole number from 1 to 1048576';
 const SIGNAL = 'one of interrupt, terminate, hangup, quit, kill, user1, user2, stop, continue, windowChange';
 
 /** Values that are no whole number from 0 to 2^53-1. */
@@ -97,6 +111,12 @@ const start: Readonly<Record<string, Member>> = {
   size: optional(SIZE, [CANARY, 0, true, [24, 80]]),
   enforceManagedNetwork: optional(FLAG, notFlag),
 };
+const path = required(TEXT, notText);
+const followSymlinks = optional(FLAG, notFlag);
+const recursive = optional(FLAG, notFlag);
+const handleId = required(HANDLE_ID, [...notText, 'x'.repeat(33), 'ü'.repeat(17)]);
+const walkOptions = { maxDepth: 1, maxDirectories: 1, maxEntries: 1, followDirectorySymlinks: false };
+
 const startParams = { processId: 'p', argv: ['a', 'b'], cwd: '/', env: { PATH: '/bin' }, tty: false };
 
 const table: Readonly<
@@ -128,6 +148,34 @@ const table: Readonly<
     valid: { processId: 'p', chunk: '' },
     members: { processId, chunk: required(BASE64, notBase64) },
   },
+  'fs/readFile': { valid: { path: '/' }, members: { path, followSymlinks } },
+  'fs/writeFile': {
+    valid: { path: '/', dataBase64: '' },
+    members: { path, dataBase64: required(BASE64, notBase64), followSymlinks },
+  },
+  'fs/createDirectory': { valid: { path: '/' }, members: { path, recursive, followSymlinks } },
+  'fs/getMetadata': { valid: { path: '/' }, members: { path, followSymlinks } },
+  'fs/canonicalize': { valid: { path: '/' }, members: { path } },
+  'fs/readDirectory': { valid: { path: '/' }, members: { path } },
+  'fs/walk': {
+    valid: { path: '/', options: walkOptions },
+    members: { path, options: required('an object', [CANARY, 0, true, [CANARY]]) },
+  },
+  'fs/remove': { valid: { path: '/' }, members: { path, recursive, force: recursive, followSymlinks } },
+  'fs/copy': {
+    valid: { sourcePath: '/', destinationPath: '/', recursive: true },
+    members: { sourcePath: path, destinationPath: path, recursive: required(FLAG, notFlag) },
+  },
+  'fs/open': { valid: { handleId: '', path: '/' }, members: { handleId, path } },
+  'fs/readBlock': {
+    valid: { handleId: 'h', offset: 0, len: 1 },
+    members: {
+      handleId,
+      offset: required(NATURAL, notNatural),
+      len: required(BLOCK, [...notNatural, 0, 1_048_577]),
+    },
+  },
+  'fs/close': { valid: { handleId: 'h' }, members: { handleId } },
   'process/terminate': { valid: { processId: 'p' }, members: { processId } },
   'command/exec/terminate': { valid: { processId: 'p' }, members: { processId } },
   'process/closeStdin': { valid: { processId: 'p' }, members: { processId } },
@@ -287,6 +335,57 @@ describe('the members inside the params of process/start', () => {
 
   it('one sentence, though several members are wrong', () => {
     expect(refused({ argv: CANARY, tty: CANARY })).to.equal('argv: expected a list of strings');
+  });
+});
+
+const refusedOption = (name: string, value: unknown): string =>
+  refusal('fs/walk', { path: '/', options: { ...walkOptions, [name]: value } });
+
+describe('the options of fs/walk', () => {
+  for (const [name, least, most] of [
+    ['maxDepth', 0, 64],
+    ['maxDirectories', 1, 10_000],
+    ['maxEntries', 1, 50_000],
+  ] as const) {
+    it(`${name}: from ${least} to ${most}, and must be there`, () => {
+      for (const value of [least, most]) {
+        const options = { ...walkOptions, [name]: value };
+        expect(accepted('fs/walk', { path: '/', options })).to.deep.nested.include({
+          [`options.${name}`]: value,
+        });
+      }
+      for (const value of [least - 1, most + 1, 1.5, '1', null, undefined]) {
+        expect(refusedOption(name, value)).to.equal(
+          `options.${name}: expected a whole number from ${least} to ${most}`,
+        );
+      }
+    });
+  }
+
+  it('followDirectorySymlinks must be there, pruneHiddenDirectories may be', () => {
+    for (const value of [...notFlag, null, undefined]) {
+      expect(refusedOption('followDirectorySymlinks', value)).to.equal(
+        `options.followDirectorySymlinks: expected ${FLAG}`,
+      );
+    }
+    for (const value of notFlag) {
+      expect(refusedOption('pruneHiddenDirectories', value)).to.equal(
+        `options.pruneHiddenDirectories: expected ${FLAG}`,
+      );
+    }
+    for (const value of [true, null, undefined]) {
+      accepted('fs/walk', { path: '/', options: { ...walkOptions, pruneHiddenDirectories: value } });
+    }
+  });
+});
+
+describe('the paths of fs/*', () => {
+  it('have no NUL', () => {
+    const wrong = `/${CANARY}\0`;
+    expect(refusal('fs/readFile', { path: wrong })).to.equal(`path: expected ${C_STRING}`);
+    expect(refusal('fs/copy', { sourcePath: '/', destinationPath: wrong, recursive: true })).to.equal(
+      `destinationPath: expected ${C_STRING}`,
+    );
   });
 });
 
