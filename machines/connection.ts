@@ -1,4 +1,16 @@
-import { type ActorRefFrom, assertEvent, assign, emit, enqueueActions, setup, stopChild } from 'xstate';
+import {
+  type ActorRefFrom,
+  assertEvent,
+  assign,
+  type CallbackActorRef,
+  emit,
+  enqueueActions,
+  fromCallback,
+  setup,
+  stopChild,
+} from 'xstate';
+import type { FileCommand } from '../src/files/actor.js';
+import type { FileRequest } from '../src/files/request.js';
 import type { Launch } from '../src/process/launch.js';
 import type { ProcessHost } from '../src/process/actor.js';
 import type { OutputLog } from '../src/output/log.js';
@@ -8,6 +20,7 @@ import { processMachine, type ProcessRequest } from './process.js';
 import { invalidRequest, type Reply, succeeded } from './reply.js';
 
 type ProcessRef = ActorRefFrom<typeof processMachine>;
+type FilesRef = CallbackActorRef<FileCommand>;
 
 /** process/start, with what the edge made of its parameters: something to run, or why not. */
 export type StartRequest = {
@@ -19,15 +32,30 @@ export type StartRequest = {
 };
 
 export type ConnectionEvent =
-  | { readonly type: 'initialize'; readonly id: RequestId; readonly params: Params<'initialize'> }
+  | {
+      readonly type: 'initialize';
+      readonly id: RequestId;
+      readonly params: Params<'initialize'>;
+      /** The client knows how to resume: it is waited for when its wire ends. */
+      readonly resumable: boolean;
+      /** Why the session that it asked for can't be resumed. */
+      readonly refusal?: RpcError;
+    }
+  /** A client has come back on a new wire. */
+  | { readonly type: 'attach'; readonly id: RequestId }
   | { readonly type: 'initialized' }
   | { readonly type: 'environment.info'; readonly id: RequestId }
   | { readonly type: 'environment.status'; readonly id: RequestId }
   | StartRequest
   | ProcessRequest
   | { readonly type: 'process.list'; readonly id: RequestId }
+  | FileRequest
   | { readonly type: 'wire.closed' }
+  /** The session is over, whoever may come back. */
+  | { readonly type: 'session.close' }
   | Reply
+  /** Nothing about files is under way any more. */
+  | { readonly type: 'files.closed' }
   | { readonly type: 'xstate.done.actor.*'; readonly actorId: string }
   | { readonly type: 'xstate.error.actor.*'; readonly actorId: string; readonly error: unknown };
 
@@ -45,12 +73,17 @@ export type ConnectionInput = {
   readonly environmentInfo: EnvironmentInfo;
   readonly host: ProcessHost;
   readonly retentionMs: number;
+  /** How long a resumable client is waited for. */
+  readonly detachedTtlMs: number;
 };
 
 export type ConnectionContext = ConnectionInput & {
   readonly clientName: string | null;
+  readonly resumable: boolean;
   /** Every process whose id is taken, by the client's key. */
   readonly processes: ReadonlyMap<string, ProcessRef>;
+  /** From the first request about files on, until the wire or the session ends. */
+  readonly files: FilesRef | undefined;
 };
 
 /** Requests, and the word for them in the errors of an unfinished handshake (docs/protocol.md section 2). */
@@ -64,6 +97,18 @@ const families = {
   'process.closeStdin': 'exec',
   'process.ack': 'exec',
   'process.list': 'exec',
+  'fs.readFile': 'filesystem',
+  'fs.writeFile': 'filesystem',
+  'fs.createDirectory': 'filesystem',
+  'fs.getMetadata': 'filesystem',
+  'fs.canonicalize': 'filesystem',
+  'fs.readDirectory': 'filesystem',
+  'fs.walk': 'filesystem',
+  'fs.remove': 'filesystem',
+  'fs.copy': 'filesystem',
+  'fs.open': 'filesystem',
+  'fs.readBlock': 'filesystem',
+  'fs.close': 'filesystem',
   'environment.info': 'environment info',
   'environment.status': 'environment status',
 } as const;
@@ -78,13 +123,31 @@ const processRequestTypes = [
   'process.ack',
 ] as const;
 
+const fileRequestTypes = [
+  'fs.readFile',
+  'fs.writeFile',
+  'fs.createDirectory',
+  'fs.getMetadata',
+  'fs.canonicalize',
+  'fs.readDirectory',
+  'fs.walk',
+  'fs.remove',
+  'fs.copy',
+  'fs.open',
+  'fs.readBlock',
+  'fs.close',
+] as const;
+
 const requestTypes = [
   ...processRequestTypes,
+  ...fileRequestTypes,
   'process.start',
   'process.list',
   'environment.info',
   'environment.status',
 ] as const;
+
+const FILES = 'files';
 
 /** `children` of an actor is a plain object: the prefix keeps names like `__proto__` harmless. */
 const actorId = (processId: string): string => `process:${processId}`;
@@ -105,6 +168,9 @@ const summary = (processId: string, ref: ProcessRef): ProcessSummary => {
   const state = typeof live === 'object' ? ('exited' in live ? 'exited' : 'retained') : live;
   return { processId, state, tty: context.launch.tty, pid: context.pid, exitCode: context.exitCode };
 };
+
+/** Timers hold no more (2^31-1 ms, 24.8 days); a longer delay would fire at once. */
+const LONGEST_DELAY_MS = 2 ** 31 - 1;
 
 /** What a request about a process that isn't known is answered. */
 const unknownProcess = (event: ProcessRequest): Reply => {
@@ -139,12 +205,21 @@ export const connectionMachine = setup({
     emitted: {} as ConnectionEmitted,
     input: {} as ConnectionInput,
   },
-  actors: { process: processMachine },
+  actors: {
+    process: processMachine,
+    files: fromCallback<FileCommand>(() => {
+      throw new Error('the actor for files must be provided');
+    }),
+  },
+  delays: {
+    detachedTtl: ({ context }) => Math.min(context.detachedTtlMs, LONGEST_DELAY_MS),
+  },
   guards: {
-    wantsToResume: ({ event }) => {
+    initializeIsRefused: ({ event }) => {
       assertEvent(event, 'initialize');
-      return event.params.resumeSessionId !== undefined;
+      return event.refusal !== undefined;
     },
+    isResumable: ({ context }) => context.resumable,
     startIsRefused: ({ event }) => {
       assertEvent(event, 'process.start');
       return 'refusal' in event.start;
@@ -157,7 +232,7 @@ export const connectionMachine = setup({
       assertEvent(event, processRequestTypes);
       return context.processes.has(event.params.processId);
     },
-    noProcessIsLeft: ({ context }) => context.processes.size === 0,
+    nothingIsLeft: ({ context }) => context.processes.size === 0 && context.files === undefined,
   },
   actions: {
     rememberClient: assign({
@@ -165,15 +240,20 @@ export const connectionMachine = setup({
         assertEvent(event, 'initialize');
         return event.params.clientName;
       },
+      resumable: ({ event }) => {
+        assertEvent(event, 'initialize');
+        return event.resumable;
+      },
     }),
     answerInitialize: emit(({ context, event }): ConnectionEmitted => {
-      assertEvent(event, 'initialize');
+      assertEvent(event, ['initialize', 'attach']);
       const { protocolVersion, sessionId, environmentInfo } = context;
       return succeeded(event.id, { protocolVersion, sessionId, environmentInfo });
     }),
-    rejectResume: emit(({ event }): ConnectionEmitted => {
+    rejectInitialize: emit(({ event }): ConnectionEmitted => {
       assertEvent(event, 'initialize');
-      return invalidRequest(event.id, `unknown session id ${event.params.resumeSessionId ?? ''}`);
+      const error = event.refusal ?? { code: -32603, message: 'internal error' };
+      return { type: 'reply', id: event.id, error };
     }),
     rejectSecondInitialize: emit(({ event }): ConnectionEmitted => {
       assertEvent(event, 'initialize');
@@ -243,8 +323,22 @@ export const connectionMachine = setup({
       assertEvent(event, processRequestTypes);
       return unknownProcess(event);
     }),
+    startFiles: assign({
+      files: ({ context, spawn }) => context.files ?? spawn('files', { id: FILES }),
+    }),
+    forwardToFiles: enqueueActions(({ context, event, enqueue }) => {
+      assertEvent(event, fileRequestTypes);
+      if (context.files !== undefined) enqueue.sendTo(context.files, event);
+    }),
+    stopFiles: enqueueActions(({ enqueue }) => {
+      enqueue(stopChild(FILES));
+      enqueue.assign({ files: undefined });
+    }),
+    endFiles: enqueueActions(({ context, enqueue }) => {
+      if (context.files !== undefined) enqueue.sendTo(context.files, { type: 'session.end' });
+    }),
     passReplyOn: emit(({ event }): ConnectionEmitted => {
-      assertEvent(event, ['reply', 'reply.output']);
+      assertEvent(event, ['reply', 'reply.output', 'reply.encoded']);
       return event;
     }),
 
@@ -266,6 +360,12 @@ export const connectionMachine = setup({
       if (child !== undefined) enqueue.sendTo(child, { type: 'abandon' });
     }),
 
+    detachProcesses: enqueueActions(({ context, enqueue }) => {
+      for (const ref of context.processes.values()) enqueue.sendTo(ref, { type: 'session.detached' });
+    }),
+    attachProcesses: enqueueActions(({ context, enqueue }) => {
+      for (const ref of context.processes.values()) enqueue.sendTo(ref, { type: 'session.attached' });
+    }),
     endProcesses: enqueueActions(({ context, enqueue }) => {
       for (const ref of context.processes.values()) enqueue.sendTo(ref, { type: 'session.end' });
     }),
@@ -276,17 +376,32 @@ export const connectionMachine = setup({
 }).createMachine({
   id: 'connection',
   description: 'One client, from its first message until its wire is closed.',
-  context: ({ input }) => ({ ...input, clientName: null, processes: new Map() }),
+  context: ({ input }) => ({
+    ...input,
+    clientName: null,
+    resumable: false,
+    processes: new Map(),
+    files: undefined,
+  }),
+  on: {
+    reply: { actions: 'passReplyOn' },
+    'reply.output': { actions: 'passReplyOn' },
+    'reply.encoded': { actions: 'passReplyOn' },
+    'files.closed': { actions: 'stopFiles' },
+    'xstate.done.actor.*': { actions: 'forgetProcess' },
+    'xstate.error.actor.*': { actions: ['tellCrash', 'abandonChild', 'forgetProcess'] },
+  },
   initial: 'open',
   states: {
     open: {
       description: 'The wire is there.',
       on: {
-        reply: { actions: 'passReplyOn' },
-        'reply.output': { actions: 'passReplyOn' },
-        'xstate.done.actor.*': { actions: 'forgetProcess' },
-        'xstate.error.actor.*': { actions: ['tellCrash', 'abandonChild', 'forgetProcess'] },
-        'wire.closed': { target: 'closing' },
+        // the handles are the wire's; a client that comes back opens its files again
+        'wire.closed': [
+          { guard: 'isResumable', target: 'detached', actions: 'stopFiles' },
+          { target: 'closing', actions: 'stopFiles' },
+        ],
+        'session.close': { target: 'closing' },
       },
       initial: 'awaitingInitialize',
       states: {
@@ -294,12 +409,13 @@ export const connectionMachine = setup({
           description: 'Nothing but initialize is served yet. One that fails may be tried again.',
           on: {
             initialize: [
-              { guard: 'wantsToResume', actions: 'rejectResume' },
+              { guard: 'initializeIsRefused', actions: 'rejectInitialize' },
               { target: 'awaitingInitialized', actions: ['rememberClient', 'answerInitialize'] },
             ],
             initialized: { target: '#connection.closed', actions: 'tellViolation' },
             'process.*': { actions: 'rejectUninitialized' },
             'environment.*': { actions: 'rejectUninitialized' },
+            'fs.*': { actions: 'rejectUninitialized' },
           },
         },
         awaitingInitialized: {
@@ -309,6 +425,7 @@ export const connectionMachine = setup({
             initialized: { target: 'ready' },
             'process.*': { actions: 'rejectUnready' },
             'environment.*': { actions: 'rejectUnready' },
+            'fs.*': { actions: 'rejectUnready' },
           },
         },
         ready: {
@@ -328,20 +445,28 @@ export const connectionMachine = setup({
               { guard: 'processIsKnown', actions: 'forwardToProcess' },
               { actions: 'answerUnknownProcess' },
             ],
+            'fs.*': { actions: ['startFiles', 'forwardToFiles'] },
           },
         },
       },
     },
-    closing: {
-      description: 'The session ends: every process answers what waits for it, then is gone.',
-      entry: 'endProcesses',
-      always: { guard: 'noProcessIsLeft', target: 'closed' },
+    detached: {
+      description: 'The wire has ended, and the client may come back on another. Its processes go on.',
+      entry: 'detachProcesses',
+      exit: 'attachProcesses',
       on: {
-        reply: { actions: 'passReplyOn' },
-        'reply.output': { actions: 'passReplyOn' },
-        'xstate.done.actor.*': { actions: 'forgetProcess' },
-        'xstate.error.actor.*': { actions: ['tellCrash', 'abandonChild', 'forgetProcess'] },
+        attach: { target: '#connection.open.awaitingInitialized', actions: 'answerInitialize' },
+        'session.close': { target: 'closing' },
       },
+      after: {
+        detachedTtl: { target: 'closing' },
+      },
+    },
+    closing: {
+      description:
+        'The session ends: every process answers what waits for it, and then is gone; so do the files.',
+      entry: ['endProcesses', 'endFiles'],
+      always: { guard: 'nothingIsLeft', target: 'closed' },
     },
     closed: {
       description: 'Nothing of this session is left.',

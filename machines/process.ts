@@ -24,6 +24,9 @@ export type ProcessEvent =
   | ChildEvent
   | { readonly type: 'output.appended' }
   | { readonly type: 'read.deadline'; readonly key: string }
+  /** Nobody is there to be told anything; a client may come back. */
+  | { readonly type: 'session.detached' }
+  | { readonly type: 'session.attached' }
   | { readonly type: 'session.end' };
 
 /** A read that waits for output, an exit, or its deadline. */
@@ -51,6 +54,8 @@ export type ProcessContext = ProcessInput & {
   readonly stdinOpen: boolean;
   /** It was asked to end: its output is closed soon after it, whoever holds it. */
   readonly terminated: boolean;
+  /** A client is there. */
+  readonly attached: boolean;
   readonly parkedReads: readonly ParkedRead[];
   readonly readsParked: number;
   /** Changed in place, as `writes` is: a copy of 4096 entries for each keystroke would cost 1 ms. */
@@ -143,6 +148,7 @@ export const processMachine = setup({
     hasTerminal: ({ context }) => context.launch.tty,
     wasTerminated: ({ context }) => context.terminated,
     outputIsSent: ({ context }) => !context.log.hasUnsent,
+    isDetached: ({ context }) => !context.attached,
   },
   actions: {
     rememberChild: assign({
@@ -160,6 +166,12 @@ export const processMachine = setup({
       stdinOpen: false,
     }),
     rememberTerminate: assign({ terminated: true }),
+    rememberDetached: assign({ attached: false }),
+    rememberAttached: assign({ attached: true }),
+    dropParkedReads: enqueueActions(({ context, enqueue }) => {
+      for (const { key } of context.parkedReads) enqueue(cancel(key));
+      enqueue.assign({ parkedReads: [] });
+    }),
     closeStdinForWrites: assign({ stdinOpen: ({ context }) => context.launch.tty && context.stdinOpen }),
     breakStdin: assign({ stdinOpen: false }),
 
@@ -322,6 +334,7 @@ export const processMachine = setup({
     exitCode: null,
     stdinOpen: false,
     terminated: false,
+    attached: true,
     parkedReads: [],
     readsParked: 0,
     pendingWrites: [],
@@ -342,6 +355,8 @@ export const processMachine = setup({
         'child.wrote': { actions: 'answerFirstWrite' },
         'child.refusedWrite': { actions: 'answerFirstWrite' },
         'child.stdinBroken': { actions: 'breakStdin' },
+        'session.detached': { actions: ['rememberDetached', 'dropParkedReads'] },
+        'session.attached': { actions: 'rememberAttached' },
       },
       initial: 'starting',
       states: {
@@ -431,11 +446,19 @@ export const processMachine = setup({
             keeping: {
               description:
                 'Kept for the retention time, and as long again while the client has not taken it all.',
+              always: { guard: 'isDetached', target: 'held' },
               after: {
                 retention: [
                   { guard: 'outputIsSent', target: '#process.evicted' },
                   { target: 'keeping', reenter: true },
                 ],
+              },
+            },
+            held: {
+              description:
+                'Nobody is attached: kept as long as the session, and then for the whole retention time.',
+              on: {
+                'session.attached': { target: 'keeping', actions: 'rememberAttached' },
               },
             },
           },

@@ -1,3 +1,4 @@
+import type { EncodedResult } from '../src/encoded-result.js';
 import type { OutputLog } from '../src/output/log.js';
 import type { RequestId, RpcError } from '../src/rpc.js';
 
@@ -17,7 +18,9 @@ export type Reply =
       readonly maxBytes: number | undefined;
       readonly exitCode: number | null;
       readonly closed: boolean;
-    };
+    }
+  /** A result whose JSON is made already, and may be long: the content of a file. */
+  | { readonly type: 'reply.encoded'; readonly id: RequestId; readonly result: EncodedResult };
 
 export const succeeded = (id: RequestId, result: object): Reply => ({ type: 'reply', id, result });
 

@@ -1,20 +1,12 @@
-import { randomUUID } from 'node:crypto';
 import { isLeft } from 'fp-ts/lib/Either.js';
-import { type Actor, createActor, type InspectionEvent, type Observer } from 'xstate';
-import { connectionMachine } from '../machines/connection.js';
-import { processMachine } from '../machines/process.js';
+import type { ConnectionEvent } from '../machines/connection.js';
 import type { Reply } from '../machines/reply.js';
+import type { EncodedResult } from './encoded-result.js';
 import { InFlight } from './in-flight.js';
-import type { Log } from './log.js';
 import { encodeChunks } from './output/encode.js';
 import { Outbox } from './output/outbox.js';
 import type { Outlet } from './output/outlet.js';
 import { TextOutlet } from './output/text-outlet.js';
-import { childActor, ProcessHost } from './process/actor.js';
-import type { FifoPool } from './process/fifos.js';
-import { SessionGroups } from './process/groups.js';
-import type { Turns } from './process/turns.js';
-import { type EnvironmentInfo, PROTOCOL_VERSION } from './protocol.js';
 import {
   encodeError,
   encodeMalformed,
@@ -22,20 +14,18 @@ import {
   ErrorCode,
   type Message,
   parseMessage,
+  type RequestId,
   type RpcError,
 } from './rpc.js';
-import { routeRequest } from './routes.js';
+import { type Routed, routeRequest } from './routes.js';
+import type { Attachment, ServerContext, Session } from './session.js';
 import type { Wire } from './wire/wire.js';
 
-/** What all connections of a server share. */
-export type ServerContext = {
-  readonly log: Log;
-  readonly fifos: FifoPool;
-  readonly turns: Turns;
-  readonly environmentInfo: EnvironmentInfo;
-  readonly retentionMs: number;
-  /** Sees every event and snapshot; undefined, and it costs nothing. */
-  readonly inspect: Observer<InspectionEvent> | undefined;
+/** The sessions of a server, for a client that comes back. */
+export type Sessions = {
+  /** A new one, for a client that may turn out to want another. */
+  create(): Session;
+  find(sessionId: string): Session | undefined;
 };
 
 /** An answer stays below the longest message that clients take (48 MiB, docs/protocol.md section 1). */
@@ -44,148 +34,172 @@ const MAX_READ_BYTES = 32 * 1024 * 1024;
 /** Answers that are still on their way when the client stops sending are waited for, but not for ever. */
 const LAST_WORDS_MS = 2_000;
 
-// parsing a chart takes 1–4 ms: once, not once a connection
-const machine = connectionMachine.provide({
-  actors: { process: processMachine.provide({ actors: { child: childActor } }) },
-});
+type Initialize = Extract<ConnectionEvent, { type: 'initialize' }>;
 
 /**
- * One wire and the actor that it speaks to: decodes what comes and sends it as events, encodes what the
- * actor emits. Opens the wire; closes it when the session is over.
+ * One wire and the session that it speaks to: decodes what comes and sends it as events, encodes what the
+ * session answers. Opens the wire; closes it when the session is over.
  */
-export class Connection {
+export class Connection implements Attachment {
+  /** Resolves when the wire is closed. */
   readonly closed: Promise<void>;
-  readonly #actor: Actor<typeof machine>;
-  readonly #outbox: Outlet;
-  readonly #inFlight = new InFlight();
+  readonly outlet: Outlet;
   readonly #wire: Wire;
   readonly #context: ServerContext;
+  readonly #sessions: Sessions;
+  readonly #inFlight = new InFlight();
+  /** Long answers that the client may not have taken yet. */
+  readonly #untaken: EncodedResult[] = [];
+  #session: Session;
+  /** Why the wire will be closed, once that is decided. */
+  #reason: string | undefined;
   #paused = false;
   #wireClosed = false;
-  #resolveClosed: () => void = () => undefined;
 
-  constructor(wire: Wire, context: ServerContext) {
+  constructor(wire: Wire, context: ServerContext, sessions: Sessions) {
     this.#wire = wire;
     this.#context = context;
-    this.#outbox =
+    this.#sessions = sessions;
+    this.outlet =
       wire.sendText === undefined ? new Outbox(wire, () => this.#throttle()) : new TextOutlet(wire.sendText);
+    this.#session = sessions.create();
+    this.#session.attach(this);
     this.closed = new Promise((resolve) => {
-      this.#resolveClosed = resolve;
+      wire.open({
+        message: (text) => this.#receive(text),
+        malformed: (reason) => this.outlet.send(encodeMalformed(reason)),
+        ended: () => this.#ended(),
+        drain: () => this.outlet.drained(),
+        closed: (reason) => {
+          context.log.info({ wire: wire.name, reason }, 'connection closed');
+          this.#wireClosed = true;
+          this.outlet.close();
+          this.#session.detach();
+          resolve();
+        },
+      });
     });
-    this.#actor = createActor(machine, {
-      input: {
-        sessionId: randomUUID(),
-        protocolVersion: PROTOCOL_VERSION,
-        environmentInfo: context.environmentInfo,
-        host: new ProcessHost(new SessionGroups(), context.fifos, context.turns),
-        retentionMs: context.retentionMs,
-      },
-      ...(context.inspect === undefined ? {} : { inspect: context.inspect }),
-      // xstate's default writes to stdout, which is the protocol
-      logger: (...args) => context.log.debug({ wire: wire.name }, args.map(String).join(' ')),
-    });
-    this.#listen();
+    context.log.debug({ wire: wire.name }, 'connection opened');
   }
 
-  /** Ends the session as if the client had gone: for the end of the server. */
+  get name(): string {
+    return this.#wire.name;
+  }
+
+  /** Ends the session and the wire: for the end of the server. */
   end(reason: string): void {
-    this.#endSession();
-    this.#outbox.flush();
+    this.#reason = reason;
+    this.#session.close();
+    this.outlet.flush();
     this.#close(reason);
   }
 
-  #listen(): void {
-    const { log } = this.#context;
-    const wire = this.#wire;
-    this.#actor.on('reply', (reply) => this.#reply(reply));
-    this.#actor.on('reply.output', (reply) => this.#reply(reply));
-    this.#actor.on('violation', ({ reason }) => {
-      this.#outbox.flush();
-      this.#close(`protocol violation: ${reason}`);
-    });
-    this.#actor.on('crash', ({ processId, error }) => this.#crashed(processId, error));
-    this.#actor.subscribe({
-      // without this observer an error would be thrown from a timer, and take the server with it
-      error: (error) => {
-        log.error({ wire: wire.name, err: error }, 'the connection actor crashed');
-        this.#close('internal error');
-      },
-    });
-    this.#actor.start();
-    log.debug({ wire: wire.name }, 'connection opened');
-    wire.open({
-      message: (text) => this.#receive(text),
-      malformed: (reason) => this.#outbox.send(encodeMalformed(reason)),
-      ended: () => this.#ended(),
-      drain: () => this.#outbox.drained(),
-      closed: (reason) => {
-        log.info({ wire: wire.name, reason }, 'connection closed');
-        this.#wireClosed = true;
-        this.#outbox.close();
-        this.#endSession();
-        this.#resolveClosed();
-      },
+  reply(reply: Reply): void {
+    this.#inFlight.settle(reply.id);
+    this.outlet.send(this.#encode(reply));
+    if (reply.type === 'reply.encoded') this.#untaken.push(reply.result);
+    this.#throttle();
+  }
+
+  violated(reason: string): void {
+    this.outlet.flush();
+    this.#close(`protocol violation: ${reason}`);
+  }
+
+  crashed(processId: string): void {
+    const error: RpcError = {
+      code: ErrorCode.internalError,
+      message: `process ${processId} failed: internal error`,
+    };
+    for (const id of this.#inFlight.of(processId)) this.reply({ type: 'reply', id, error });
+  }
+
+  ended(reason: string): void {
+    this.outlet.flush();
+    if (this.outlet.isEmpty) {
+      this.#close(this.#reason ?? reason);
+      return;
+    }
+    const timer = setTimeout(() => this.#close('the client did not take its last answers'), LAST_WORDS_MS);
+    this.outlet.onEmpty(() => {
+      clearTimeout(timer);
+      this.#close(this.#reason ?? reason);
     });
   }
 
   #receive(text: string): void {
     const message = parseMessage(text);
-    if (isLeft(message)) this.#outbox.send(encodeMalformed(message.left));
+    if (isLeft(message)) this.outlet.send(encodeMalformed(message.left));
     else this.#dispatch(message.right);
   }
 
   #dispatch(message: Message): void {
     switch (message.kind) {
-      case 'request': {
-        const { id, method, params } = message;
-        const routed = routeRequest(method, id, params);
-        if (isLeft(routed)) {
-          this.#outbox.send(encodeError(id, routed.left));
-          return;
-        }
-        const { event, processId, inputBytes = 0 } = routed.right;
-        if (event.type === 'process.start' && 'log' in event.start) {
-          const { launch, log } = event.start;
-          log.attach(this.#outbox);
-          this.#context.log.debug(
-            { wire: this.#wire.name, processId, program: launch.argv[0] },
-            'process start',
-          );
-        }
-        this.#inFlight.add(id, processId, inputBytes);
-        this.#actor.send(event);
-        this.#throttle();
+      case 'request':
+        this.#request(message.id, message.method, message.params);
         break;
-      }
       case 'notification':
-        if (message.method === 'initialized') {
-          this.#actor.send({ type: 'initialized' });
-          return;
-        }
-        this.#violated('a notification other than initialized');
+        if (message.method === 'initialized') this.#session.send({ type: 'initialized' });
+        else this.#refuse('a notification other than initialized');
         break;
       case 'response':
-        this.#violated('a response to nothing that was asked');
+        this.#refuse('a response to nothing that was asked');
         break;
     }
   }
 
-  #violated(what: string): void {
-    this.#outbox.send(encodeMalformed(`${what} ends the connection`));
-    this.#outbox.flush();
-    this.#close(`protocol violation: ${what}`);
+  #request(id: RequestId, method: string, params: unknown): void {
+    const routed = routeRequest(method, this.#session.mark(id), params, this.#context.startSettings);
+    if (isLeft(routed)) {
+      this.outlet.send(encodeError(id, routed.left));
+      return;
+    }
+    const { event, processId, inputBytes = 0 } = routed.right;
+    this.#inFlight.add(id, processId, inputBytes);
+    if (event.type === 'initialize') this.#initialize(id, event);
+    else this.#session.send(this.#prepared(event, routed.right));
+    this.#throttle();
   }
 
-  #reply(reply: Reply): void {
-    this.#inFlight.settle(reply.id);
-    this.#outbox.send(this.#encode(reply));
-    this.#throttle();
+  /** Output of a process that starts goes to this wire. */
+  #prepared(event: ConnectionEvent, { processId }: Routed): ConnectionEvent {
+    if (event.type === 'process.start' && 'log' in event.start) {
+      const { launch, log } = event.start;
+      log.attach(this.outlet);
+      this.#context.log.debug({ wire: this.#wire.name, processId, program: launch.argv[0] }, 'process start');
+    }
+    return event;
+  }
+
+  /** A client that comes back gets its session, and the fresh one is dropped. */
+  #initialize(id: RequestId, event: Initialize): void {
+    const { resumeSessionId } = event.params;
+    const resumable = event.resumable && this.#wire.canResume;
+    if (resumeSessionId === undefined || !this.#session.isFresh) {
+      this.#session.send({ ...event, resumable });
+      return;
+    }
+    const session = this.#sessions.find(resumeSessionId);
+    if (session === undefined || session.isAttached || !this.#wire.canResume) {
+      this.#session.send({ ...event, resumable, refusal: refusalOf(resumeSessionId, session) });
+      return;
+    }
+    this.#session.detach();
+    this.#session = session;
+    session.attach(this);
+    session.send({ type: 'attach', id: session.mark(id) });
+  }
+
+  #refuse(what: string): void {
+    this.outlet.send(encodeMalformed(`${what} ends the connection`));
+    this.violated(what);
   }
 
   #encode(reply: Reply): string {
     if (reply.type === 'reply') {
       return 'error' in reply ? encodeError(reply.id, reply.error) : encodeResult(reply.id, reply.result);
     }
+    if (reply.type === 'reply.encoded') return `{"id":${reply.id},"result":${reply.result.json}}`;
     const { id, log, afterSeq, maxBytes, exitCode, closed } = reply;
     const limit = Math.min(maxBytes ?? MAX_READ_BYTES, MAX_READ_BYTES);
     const { chunks, nextSeq } = log.page(afterSeq, limit, maxBytes !== undefined);
@@ -196,18 +210,9 @@ export class Connection {
     );
   }
 
-  /** A process actor is gone without having answered. */
-  #crashed(processId: string, cause: unknown): void {
-    this.#context.log.error({ wire: this.#wire.name, err: cause }, 'a process actor crashed');
-    const error: RpcError = {
-      code: ErrorCode.internalError,
-      message: `process ${processId} failed: internal error`,
-    };
-    for (const id of this.#inFlight.of(processId)) this.#reply({ type: 'reply', id, error });
-  }
-
   #throttle(): void {
-    const pause = this.#inFlight.isOverfull || this.#outbox.isBacklogged;
+    if (!this.outlet.isBacklogged) for (const result of this.#untaken.splice(0)) result.taken();
+    const pause = this.#inFlight.isOverfull || this.outlet.isBacklogged;
     if (pause === this.#paused) return;
     this.#paused = pause;
     if (this.#paused) this.#wire.pause();
@@ -216,24 +221,19 @@ export class Connection {
 
   /** The client sends no more: what is in flight is answered, then the wire is closed. */
   #ended(): void {
-    this.#endSession();
-    this.#outbox.flush();
-    if (this.#outbox.isEmpty) {
-      this.#close('the client closed it');
-      return;
-    }
-    const timer = setTimeout(() => this.#close('the client did not take its last answers'), LAST_WORDS_MS);
-    this.#outbox.onEmpty(() => {
-      clearTimeout(timer);
-      this.#close('the client closed it');
-    });
-  }
-
-  #endSession(): void {
-    if (this.#actor.getSnapshot().status === 'active') this.#actor.send({ type: 'wire.closed' });
+    this.#reason = 'the client closed it';
+    this.#session.close();
   }
 
   #close(reason: string): void {
     if (!this.#wireClosed) this.#wire.close(reason);
   }
 }
+
+const refusalOf = (sessionId: string, session: Session | undefined): RpcError =>
+  session?.isAttached === true
+    ? {
+        code: ErrorCode.sessionAttached,
+        message: `session ${sessionId} is already attached to another connection`,
+      }
+    : { code: ErrorCode.invalidRequest, message: `unknown session id ${sessionId}` };

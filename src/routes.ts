@@ -2,12 +2,13 @@ import { type Either, isLeft, left, map, right } from 'fp-ts/lib/Either.js';
 import { pipe } from 'fp-ts/lib/function.js';
 import type * as t from 'io-ts';
 import type { ConnectionEvent, StartRequest } from '../machines/connection.js';
-import { decode } from './codecs.js';
+import { decode, isObject } from './codecs.js';
+import { located } from './files/request.js';
 import { commandNames, NotificationEncoder, type NotificationNames, processNames } from './output/encode.js';
 import { OutputLog } from './output/log.js';
 import { type Method, methods, type StartParams } from './protocol.js';
 import { ErrorCode, type RequestId, type RpcError } from './rpc.js';
-import { DEFAULT_OUTPUT_BYTES_CAP, toLaunch } from './start.js';
+import { DEFAULT_OUTPUT_BYTES_CAP, type StartSettings, toLaunch } from './start.js';
 
 /** A request on its way to the connection actor. */
 export type Routed = {
@@ -18,22 +19,28 @@ export type Routed = {
   readonly inputBytes?: number;
 };
 
-type Route = (id: RequestId, params: unknown) => Either<string, Routed>;
+type Route = (id: RequestId, params: unknown, settings: StartSettings) => Either<string, Routed>;
 
 const route =
   <P>(
     method: { readonly params: t.Type<P, unknown> },
-    toRouted: (id: RequestId, params: P) => Routed,
+    toRouted: (id: RequestId, params: P, settings: StartSettings) => Routed,
   ): Route =>
-  (id, params) =>
+  (id, params, settings) =>
     pipe(
       decode(method.params, params),
-      map((decoded) => toRouted(id, decoded)),
+      map((decoded) => toRouted(id, decoded, settings)),
     );
 
-const start = (id: RequestId, params: StartParams, names: NotificationNames, result: object): Routed => {
+const start = (
+  id: RequestId,
+  params: StartParams,
+  settings: StartSettings,
+  names: NotificationNames,
+  result: object,
+): Routed => {
   const { processId, outputWindow } = params;
-  const launch = toLaunch(params);
+  const launch = toLaunch(params, settings);
   const cap = params.outputBytesCap ?? DEFAULT_OUTPUT_BYTES_CAP;
   const event: StartRequest = {
     type: 'process.start',
@@ -52,15 +59,24 @@ const start = (id: RequestId, params: StartParams, names: NotificationNames, res
 
 /** Which event of the connection each method is. */
 const routes: Readonly<Record<Method, Route>> = {
-  initialize: route(methods.initialize, (id, params) => ({ event: { type: 'initialize', id, params } })),
+  initialize: (id, params, settings) =>
+    route(methods.initialize, (_, decoded) => ({
+      // whether the member is there is what tells the clients apart, and null is a value of it
+      event: {
+        type: 'initialize',
+        id,
+        params: decoded,
+        resumable: isObject(params) && Object.hasOwn(params, 'resumeSessionId'),
+      },
+    }))(id, params, settings),
   'environment/info': route(methods['environment/info'], (id) => ({
     event: { type: 'environment.info', id },
   })),
   'environment/status': route(methods['environment/status'], (id) => ({
     event: { type: 'environment.status', id },
   })),
-  'process/start': route(methods['process/start'], (id, params) =>
-    start(id, params, processNames, {
+  'process/start': route(methods['process/start'], (id, params, settings) =>
+    start(id, params, settings, processNames, {
       processId: params.processId,
       sandboxType: 'none',
       ...(params.outputWindow === undefined ? {} : { outputWindow: params.outputWindow }),
@@ -96,8 +112,45 @@ const routes: Readonly<Record<Method, Route>> = {
     processId: params.processId,
   })),
   'process/list': route(methods['process/list'], (id) => ({ event: { type: 'process.list', id } })),
-  'command/exec': route(methods['command/exec'], (id, params) =>
-    start(id, params, commandNames, {
+  'fs/readFile': route(methods['fs/readFile'], (id, params, settings) => ({
+    event: { type: 'fs.readFile', id, ...located(params, settings) },
+  })),
+  'fs/writeFile': route(methods['fs/writeFile'], (id, params, settings) => ({
+    event: { type: 'fs.writeFile', id, ...located(params, settings) },
+    inputBytes: params.dataBase64.data.length,
+  })),
+  'fs/createDirectory': route(methods['fs/createDirectory'], (id, params, settings) => ({
+    event: { type: 'fs.createDirectory', id, ...located(params, settings) },
+  })),
+  'fs/getMetadata': route(methods['fs/getMetadata'], (id, params, settings) => ({
+    event: { type: 'fs.getMetadata', id, ...located(params, settings) },
+  })),
+  'fs/canonicalize': route(methods['fs/canonicalize'], (id, params, settings) => ({
+    event: { type: 'fs.canonicalize', id, ...located(params, settings) },
+  })),
+  'fs/readDirectory': route(methods['fs/readDirectory'], (id, params, settings) => ({
+    event: { type: 'fs.readDirectory', id, ...located(params, settings) },
+  })),
+  'fs/walk': route(methods['fs/walk'], (id, params, settings) => ({
+    event: { type: 'fs.walk', id, ...located(params, settings) },
+  })),
+  'fs/remove': route(methods['fs/remove'], (id, params, settings) => ({
+    event: { type: 'fs.remove', id, ...located(params, settings) },
+  })),
+  'fs/copy': route(methods['fs/copy'], (id, params, settings) => ({
+    event: { type: 'fs.copy', id, ...located(params, settings) },
+  })),
+  'fs/open': route(methods['fs/open'], (id, params, settings) => ({
+    event: { type: 'fs.open', id, ...located(params, settings) },
+  })),
+  'fs/readBlock': route(methods['fs/readBlock'], (id, params, settings) => ({
+    event: { type: 'fs.readBlock', id, ...located(params, settings) },
+  })),
+  'fs/close': route(methods['fs/close'], (id, params, settings) => ({
+    event: { type: 'fs.close', id, ...located(params, settings) },
+  })),
+  'command/exec': route(methods['command/exec'], (id, params, settings) =>
+    start(id, params, settings, commandNames, {
       processId: params.processId,
       running: true,
       exitCode: null,
@@ -119,7 +172,12 @@ const routes: Readonly<Record<Method, Route>> = {
 const isMethod = (name: string): name is Method => Object.hasOwn(routes, name);
 
 /** Decodes a request. Left: the error to answer. */
-export const routeRequest = (method: string, id: RequestId, params: unknown): Either<RpcError, Routed> => {
+export const routeRequest = (
+  method: string,
+  id: RequestId,
+  params: unknown,
+  settings: StartSettings = { externalSandbox: false },
+): Either<RpcError, Routed> => {
   if (!isMethod(method)) {
     const shown = method.length > 100 ? `${method.slice(0, 100)}…` : method;
     return left({
@@ -127,7 +185,7 @@ export const routeRequest = (method: string, id: RequestId, params: unknown): Ei
       message: `method \`${shown}\` is not served by this executor`,
     });
   }
-  const routed = routes[method](id, params);
+  const routed = routes[method](id, params, settings);
   if (isLeft(routed)) return left({ code: ErrorCode.invalidParams, message: routed.left });
   const { event } = routed.right;
   if (event.type === 'process.write' && event.params.writeId === '') {

@@ -11,6 +11,8 @@ export const ErrorCode = {
   methodNotFound: -32601,
   invalidParams: -32602,
   internalError: -32603,
+  notFound: -32004,
+  sessionAttached: -32010,
 } as const;
 
 export type RpcError = {

@@ -1,16 +1,19 @@
 import type { InspectionEvent, Observer } from 'xstate';
-import { Connection, type ServerContext } from './connect.js';
+import { Connection } from './connect.js';
 import { environmentInfo } from './environment.js';
 import { combineObservers } from './inspect/observers.js';
 import type { Log } from './log.js';
 import { FifoPool } from './process/fifos.js';
-import { killEveryGroup } from './process/groups.js';
 import { Turns } from './process/turns.js';
+import { type ServerContext, Session } from './session.js';
 import { version } from './version.js';
 import type { Wire } from './wire/wire.js';
 
 /** How long a closed process stays readable (docs/protocol.md, Exit). */
 export const DEFAULT_RETENTION_MS = 30_000;
+
+/** How long a resumable session waits for its client (docs/protocol.md section 2). */
+export const DEFAULT_DETACHED_TTL_MS = 90_000;
 
 /** A message longer than this ends its connection (docs/protocol.md section 1). */
 export const DEFAULT_MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
@@ -18,6 +21,13 @@ export const DEFAULT_MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 export type ServerOptions = {
   /** How long a closed process stays readable, in milliseconds. Default: 30,000. */
   readonly retentionMs?: number;
+  /** How long a client that can resume is waited for after its connection ended, in milliseconds. Default: 90,000. */
+  readonly detachedTtlMs?: number;
+  /**
+   * This machine is the sandbox: processes that ask for one run as they are. Default: they are refused, since
+   * the server has none of its own.
+   */
+  readonly externalSandbox?: boolean;
   /**
    * Observers of every actor, event and snapshot (XState's inspection API), in this process. One that throws
    * is left out from then on. Default: none.
@@ -28,25 +38,37 @@ export type ServerOptions = {
 /** What is behind every listener: serves each wire that it is given. */
 export class ExecServer {
   readonly #connections = new Set<Connection>();
+  readonly #sessions = new Map<string, Session>();
   readonly #context: ServerContext;
   #closing = false;
 
-  constructor(log: Log, { retentionMs = DEFAULT_RETENTION_MS, inspect = [] }: ServerOptions = {}) {
+  constructor(
+    log: Log,
+    {
+      retentionMs = DEFAULT_RETENTION_MS,
+      detachedTtlMs = DEFAULT_DETACHED_TTL_MS,
+      externalSandbox = false,
+      inspect = [],
+    }: ServerOptions = {},
+  ) {
     this.#context = {
       log,
       fifos: new FifoPool(),
       turns: new Turns(),
       environmentInfo: environmentInfo(version),
       retentionMs,
+      detachedTtlMs,
+      startSettings: { externalSandbox },
       inspect: combineObservers(inspect, log),
     };
-    // the last resort: however this process ends (but by SIGKILL), its children end before it
-    process.on('exit', killEveryGroup);
   }
 
   /** Serves one client until its wire is closed. The wire is the server's from now on. */
   accept(wire: Wire): Connection {
-    const connection = new Connection(wire, this.#context);
+    const connection = new Connection(wire, this.#context, {
+      create: () => this.#createSession(),
+      find: (sessionId) => this.#sessions.get(sessionId),
+    });
     this.#connections.add(connection);
     void connection.closed.then(() => this.#connections.delete(connection));
     if (this.#closing) connection.end('the server is closing');
@@ -56,10 +78,18 @@ export class ExecServer {
   /** Ends every session, with all of its processes. */
   async close(reason: string): Promise<void> {
     this.#closing = true;
-    const open = [...this.#connections];
-    for (const connection of open) connection.end(reason);
-    await Promise.all(open.map(({ closed }) => closed));
+    const connections = [...this.#connections];
+    for (const connection of connections) connection.end(reason);
+    const sessions = [...this.#sessions.values()];
+    for (const session of sessions) session.close();
+    await Promise.all([...connections, ...sessions].map(({ closed }) => closed));
     this.#context.fifos.close();
-    process.off('exit', killEveryGroup);
+  }
+
+  #createSession(): Session {
+    const session = new Session(this.#context);
+    this.#sessions.set(session.id, session);
+    void session.closed.then(() => this.#sessions.delete(session.id));
+    return session;
   }
 }

@@ -182,6 +182,7 @@ describe('the directions of imports', () => {
       for (const found of source?.imports ?? []) if (!found.typeOnly && !found.lazy) load(found.target);
     };
     load('src/cli');
+    load('src/cli/run-server');
     expect([...loaded]).to.include.members([
       'src/serve',
       'src/connect',

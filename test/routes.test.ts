@@ -19,6 +19,8 @@ const refusal = (method: string, params?: unknown): RpcError => {
 
 const startParams = { processId: 'p', argv: ['true'], cwd: '/', env: {}, tty: false };
 
+const walkOptions = { maxDepth: 1, maxDirectories: 1, maxEntries: 1, followDirectorySymlinks: false };
+
 /** Params of every method, and the type of its event. */
 const table: Readonly<Record<Method, readonly [params: object | undefined, type: string]>> = {
   initialize: [{ clientName: 'c' }, 'initialize'],
@@ -33,6 +35,18 @@ const table: Readonly<Record<Method, readonly [params: object | undefined, type:
   'process/closeStdin': [{ processId: 'p' }, 'process.closeStdin'],
   'process/ack': [{ processId: 'p', bytes: 1 }, 'process.ack'],
   'process/list': [undefined, 'process.list'],
+  'fs/readFile': [{ path: '/x' }, 'fs.readFile'],
+  'fs/writeFile': [{ path: '/x', dataBase64: 'AAAA' }, 'fs.writeFile'],
+  'fs/createDirectory': [{ path: '/x' }, 'fs.createDirectory'],
+  'fs/getMetadata': [{ path: '/x' }, 'fs.getMetadata'],
+  'fs/canonicalize': [{ path: '/x' }, 'fs.canonicalize'],
+  'fs/readDirectory': [{ path: '/x' }, 'fs.readDirectory'],
+  'fs/walk': [{ path: '/x', options: walkOptions }, 'fs.walk'],
+  'fs/remove': [{ path: '/x' }, 'fs.remove'],
+  'fs/copy': [{ sourcePath: '/x', destinationPath: '/y', recursive: true }, 'fs.copy'],
+  'fs/open': [{ handleId: 'h', path: '/x' }, 'fs.open'],
+  'fs/readBlock': [{ handleId: 'h', offset: 0, len: 1 }, 'fs.readBlock'],
+  'fs/close': [{ handleId: 'h' }, 'fs.close'],
   'command/exec': [startParams, 'process.start'],
   'command/exec/write': [{ processId: 'p', chunk: 'AAAA' }, 'process.write'],
   'command/exec/terminate': [{ processId: 'p' }, 'process.terminate'],
@@ -102,6 +116,7 @@ describe('routeRequest', () => {
   it('counts the bytes of input', () => {
     expect(routed('process/write', { processId: 'p', chunk: 'AAAA' }).inputBytes).to.equal(3);
     expect(routed('command/exec/write', { processId: 'p', chunk: 'AA==' }).inputBytes).to.equal(1);
+    expect(routed('fs/writeFile', { path: '/', dataBase64: 'AAAA' }).inputBytes).to.equal(3);
     expect(routed('process/read', { processId: 'p' }).inputBytes ?? 0).to.equal(0);
   });
 
@@ -132,6 +147,22 @@ describe('routeRequest', () => {
     for (const outputBytesCap of [0, 1, 64 * 1024 * 1024]) {
       expect(logOf(routed('process/start', { ...startParams, outputBytesCap })).cap).to.equal(outputBytesCap);
     }
+  });
+
+  it('hands on the refusal of a request about files, for the same reason', () => {
+    const { event } = routed('fs/readFile', { path: 'file:///a?b' });
+    expect(event).to.deep.equal({
+      type: 'fs.readFile',
+      id: '"id"',
+      refusal: {
+        code: -32602,
+        message: 'path: expected an absolute path, or a file: URI without query and fragment',
+      },
+    });
+    expect(routed('fs/readFile', { path: 'file:///a%20b' }).event).to.have.deep.nested.property(
+      'params.path',
+      '/a b',
+    );
   });
 
   it('hands on the refusal of a start, because the handshake comes before it', () => {

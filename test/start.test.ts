@@ -112,6 +112,26 @@ describe('toLaunch', () => {
     }
   });
 
+  it('runs what asks for a sandbox where the operator says that this machine is one', () => {
+    const launch = toLaunch(params({ sandbox: { type: 'read-only' } }), { externalSandbox: true });
+    expect(isLeft(launch)).to.equal(false);
+  });
+
+  it('builds the environment by a policy, out of the own one', () => {
+    const envPolicy = {
+      inherit: 'core',
+      ignoreDefaultExcludes: false,
+      exclude: [],
+      set: { SET: 's' },
+      includeOnly: [],
+    };
+    const launch = toLaunch(params({ envPolicy, env: { PATH: '/p' } }));
+    const env = isLeft(launch) ? new Map() : launch.right.env;
+    expect(env.get('SET')).to.equal('s');
+    expect(env.get('PATH')).to.equal('/p');
+    expect(env.get('HOME')).to.equal(process.env['HOME']);
+  });
+
   it('checks argv, then cwd, then the sandbox', () => {
     const bad = { argv: [], cwd: 'tmp', sandbox: {} };
     expect(toLaunch(params(bad))).to.deep.equal(refusal('argv must not be empty'));

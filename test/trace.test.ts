@@ -65,7 +65,7 @@ describe('--trace', () => {
       'process:p3 starting → evicted (child.failed)',
       'process:p1 retained → evicted (session.end)',
       'process:p2 retained → evicted (session.end)',
-      'connection:1 ready → closing (wire.closed)',
+      'connection:1 ready → closing (session.close)',
       'connection:1 closing → closed (xstate.done.actor.process:p2)',
       '',
     ]);

@@ -5,6 +5,12 @@ const MAX_MAP_KEYS = 100;
 /** Who knows the id of a session may take it over. */
 const secretKeys: ReadonlySet<string> = new Set(['sessionId', 'resumeSessionId']);
 
+/** The messages that quote a session's id. */
+const SESSION_IN_MESSAGE = /^(unknown session id |session )\S+/;
+
+const shortened = (text: string): string =>
+  text.length > MAX_TEXT_LENGTH ? `${text.slice(0, MAX_TEXT_LENGTH)}…` : text;
+
 /**
  * What may leave the server of a context, an event or a snapshot: what JSON makes of it, and less. Objects
  * that carry output, input, arguments or an environment say by `toJSON` what can be shown of them; here is
@@ -23,10 +29,7 @@ export const redacted = <T>(original: T): T => {
     if (value instanceof Error) return { error: value.name };
     if (value instanceof Map) return { size: value.size, keys: [...value.keys()].slice(0, MAX_MAP_KEYS) };
     if (typeof value === 'bigint') return String(value);
-    if (typeof value === 'string' && value.length > MAX_TEXT_LENGTH) {
-      return `${value.slice(0, MAX_TEXT_LENGTH)}…`;
-    }
-    return value;
+    return typeof value === 'string' ? shortened(value.replace(SESSION_IN_MESSAGE, '$1(hidden)')) : value;
   });
   return JSON.parse(text);
 };

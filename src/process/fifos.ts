@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { atExit } from './at-exit.js';
 
 /** Made by one run of mkfifo, which costs a fork: enough for twenty processes. */
 const BATCH = 64;
@@ -71,7 +72,7 @@ export class FifoPool {
   #names: string[] = [];
   #made = 0;
   #making: Promise<void> | undefined;
-  readonly #onExit = (): void => this.close();
+  #forgetExit: () => void = () => undefined;
 
   /** Takes FIFOs for one child out of the pool. Rejects with the system's error. */
   async take(count: number): Promise<Fifos> {
@@ -93,7 +94,7 @@ export class FifoPool {
   /** Removes the directory. */
   close(): void {
     if (this.#directory === undefined) return;
-    process.off('exit', this.#onExit);
+    this.#forgetExit();
     removeDirectory(this.#directory);
     this.#directory = undefined;
     this.#names = [];
@@ -109,7 +110,7 @@ export class FifoPool {
   async #makeBatch(): Promise<void> {
     if (this.#directory === undefined) {
       this.#directory = fs.mkdtempSync(path.join(os.tmpdir(), 'exec-server-'));
-      process.once('exit', this.#onExit);
+      this.#forgetExit = atExit(() => this.close());
     }
     const directory = this.#directory;
     const names = Array.from({ length: BATCH }, () => path.join(directory, String(this.#made++)));

@@ -1,12 +1,5 @@
+import { atExit } from './at-exit.js';
 import { errorCode } from './launch.js';
-
-/** Groups of every session, so that the server can end them all whatever happened to its actors. */
-const everyGroup = new Set<ProcessGroup>();
-
-/** Kills what is left of every process ever started here and not known to be gone. For the last moment. */
-export const killEveryGroup = (): void => {
-  for (const group of everyGroup) group.kill();
-};
 
 const send = (pid: number, signal: NodeJS.Signals | 0): boolean => {
   try {
@@ -20,10 +13,12 @@ const send = (pid: number, signal: NodeJS.Signals | 0): boolean => {
 /** The process group that one child leads: it, and all of its descendants that did not leave it. */
 export class ProcessGroup {
   #reaped = false;
+  readonly #forgetExit: () => void;
 
   /** @param leader pid of the child, which is also the id of its group and session */
   constructor(readonly leader: number) {
-    everyGroup.add(this);
+    // the last resort: however this process ends, whatever became of its actors, its children end before it
+    this.#forgetExit = atExit(() => this.kill());
   }
 
   /**
@@ -47,7 +42,7 @@ export class ProcessGroup {
   /** Is nobody left? Then it is forgotten. */
   isEmpty(): boolean {
     if (!this.#reaped || (!this.#isForeign() && send(-this.leader, 0))) return false;
-    everyGroup.delete(this);
+    this.#forgetExit();
     return true;
   }
 

@@ -36,20 +36,20 @@ export type LaunchFailure = {
   readonly message: string;
 };
 
-/** How the system's error codes are told, where it can be said better than `strerror` does. */
+/** How the system's error codes are told: in the words of strerror(3), which people and programs look for. */
 const reasons: Readonly<Record<string, string>> = {
-  ENOENT: 'no such file or directory',
-  EACCES: 'permission denied',
-  ENOTDIR: 'not a directory',
-  E2BIG: 'argument list too long',
-  EMFILE: 'no descriptors left in the server (EMFILE; raise ulimit -n)',
-  ENFILE: 'no descriptors left on this machine (ENFILE)',
-  EAGAIN: 'no processes left for this user (EAGAIN; see ulimit -u)',
-  ENOMEM: 'not enough memory',
-  ENOEXEC: 'not a program (exec format error)',
-  ELOOP: 'too many symbolic links',
-  ENAMETOOLONG: 'the name is too long',
-  ENOSPC: 'no space left on the device',
+  ENOENT: 'No such file or directory',
+  EACCES: 'Permission denied',
+  ENOTDIR: 'Not a directory',
+  E2BIG: 'Argument list too long',
+  EMFILE: 'Too many open files in the server (EMFILE; raise ulimit -n)',
+  ENFILE: 'Too many open files on this machine (ENFILE)',
+  EAGAIN: 'No processes left for this user (EAGAIN; see ulimit -u)',
+  ENOMEM: 'Cannot allocate memory',
+  ENOEXEC: 'Exec format error',
+  ELOOP: 'Too many levels of symbolic links',
+  ENAMETOOLONG: 'File name too long',
+  ENOSPC: 'No space left on device',
 };
 
 export const errorCode = (error: unknown): string =>

@@ -29,7 +29,7 @@ const denied = (message: string): LaunchFailure => ({ kind: 'spawnPermissionDeni
 const checkCwd = (cwd: string): LaunchFailure | undefined => {
   try {
     if (!fs.statSync(cwd).isDirectory()) {
-      return { kind: 'spawnFailed', message: 'cannot use cwd: not a directory' };
+      return { kind: 'spawnFailed', message: 'cannot use cwd: Not a directory' };
     }
     fs.accessSync(cwd, fs.constants.X_OK);
     return undefined;
@@ -128,7 +128,7 @@ const checkArguments = ({ argv, env }: Command): LaunchFailure | undefined => {
   return longest > MAX_ARGUMENT_BYTES || total > knownLimit
     ? {
         kind: 'spawnFailed',
-        message: 'cannot run the program: argument list too long (argv and env together)',
+        message: 'cannot run the program: Argument list too long (argv and env together)',
       }
     : undefined;
 };

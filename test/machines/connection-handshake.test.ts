@@ -4,6 +4,7 @@ import { type ConnectionEvent, connectionMachine } from '../../machines/connecti
 import { connectionInput, environmentInfo } from '../support/machines.js';
 import {
   closeStdin,
+  fileRequest,
   initialize,
   read,
   refused,
@@ -48,9 +49,13 @@ const earlyRequests: readonly (readonly [family: string, request: ConnectionEven
   ['exec', resize('r', 'p')],
   ['exec', closeStdin('r', 'p')],
   ['exec', { type: 'process.list', id: 'r' }],
+  ['filesystem', { type: 'fs.readFile', id: 'r', refusal: { code: -32602, message: 'no' } }],
+  ['filesystem', fileRequest('r')],
   ['environment info', { type: 'environment.info', id: 'r' }],
   ['environment status', { type: 'environment.status', id: 'r' }],
 ];
+
+const refusal = { code: -32600, message: 'unknown session id S-1' };
 
 describe('the handshake', () => {
   it('starts with nothing but a wire', () => {
@@ -94,22 +99,21 @@ describe('the handshake', () => {
       emitted: [answer],
     });
     expect(after(...handshake, initialize('again'))).to.deep.equal({ value: READY, emitted: [answer] });
-    expect(after(...handshake, initialize('again', 'some session'))).to.deep.equal({
+    expect(after(...handshake, initialize('again', { refusal }))).to.deep.equal({
       value: READY,
       emitted: [answer],
     });
   });
 
-  it('knows no session to resume', () => {
-    expect(after(initialize('i', 'S-1'))).to.deep.equal({
+  it('tells why a session cannot be resumed', () => {
+    expect(after(initialize('i', { refusal }))).to.deep.equal({
       value: AWAITING_INITIALIZE,
-      emitted: [reply(refused('i', 'unknown session id S-1'))],
+      emitted: [reply({ id: 'i', error: refusal })],
     });
-    expect(after(initialize('i', '')).emitted).to.deep.equal([reply(refused('i', 'unknown session id '))]);
   });
 
   it('lets an initialize that failed be tried again', () => {
-    const { value, emitted } = after(initialize('i', 'S-1'), initialize('again'));
+    const { value, emitted } = after(initialize('i', { refusal }), initialize('again'));
     expect(value).to.deep.equal(AWAITING_INITIALIZED);
     expect(emitted).to.have.lengthOf(1);
     expect(emitted[0]).to.have.property('result');
@@ -118,7 +122,7 @@ describe('the handshake', () => {
   it('ends with initialized before initialize, which breaks the protocol', () => {
     const violation = { type: 'violation', reason: 'initialized was sent before initialize' };
     expect(after(initialized)).to.deep.equal({ value: 'closed', emitted: [violation] });
-    expect(after(initialize('i', 'S-1'), initialized)).to.deep.equal({
+    expect(after(initialize('i', { refusal }), initialized)).to.deep.equal({
       value: 'closed',
       emitted: [violation],
     });

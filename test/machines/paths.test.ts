@@ -3,10 +3,12 @@ import { type ActorLogic, createActor, fromCallback, type SnapshotFrom, transiti
 import { getShortestPaths } from 'xstate/graph';
 import { type ConnectionEvent, connectionMachine } from '../../machines/connection.js';
 import { type ProcessEvent, type ProcessInput, processMachine } from '../../machines/process.js';
+import type { FileCommand } from '../../src/files/actor.js';
 import type { ChildCommand, ChildInput } from '../../src/process/actor.js';
 import { connectionInput } from '../support/machines.js';
 import {
   closeStdin,
+  fileRequest,
   initialize,
   launch,
   outputLog,
@@ -21,7 +23,10 @@ import {
 /** One of each event that a client, a process or the wire can cause. */
 const connectionEvents: readonly ConnectionEvent[] = [
   initialize('i'),
-  initialize('i', 'S'),
+  initialize('i', { resumable: true }),
+  initialize('i', { refusal: { code: -32600, message: 'no' } }),
+  { type: 'attach', id: 'a' },
+  { type: 'session.close' },
   { type: 'initialized' },
   { type: 'environment.info', id: 'r' },
   { type: 'environment.status', id: 'r' },
@@ -33,6 +38,8 @@ const connectionEvents: readonly ConnectionEvent[] = [
   resize('r', 'p'),
   closeStdin('r', 'p'),
   { type: 'process.list', id: 'r' },
+  fileRequest('r'),
+  { type: 'files.closed' },
   { type: 'wire.closed' },
   { type: 'reply', id: 'r', result: {} },
   { type: 'xstate.done.actor.*', actorId: 'process:p' },
@@ -54,6 +61,8 @@ const processEvents: readonly ProcessEvent[] = [
   signal('r', 'p'),
   resize('r', 'p'),
   closeStdin('r', 'p'),
+  { type: 'session.detached' },
+  { type: 'session.attached' },
   { type: 'session.end' },
 ];
 
@@ -71,7 +80,8 @@ const connectionPaths = getShortestPaths(connectionMachine, {
   events: connectionEvents,
   input: connectionInput(),
   // states are the same if they are called the same and know the same processes
-  serializeState: ({ value, context }) => JSON.stringify([value, [...context.processes.keys()]]),
+  serializeState: ({ value, context }) =>
+    JSON.stringify([value, [...context.processes.keys()], context.resumable, context.files !== undefined]),
 });
 
 /** A process answers its connection: even where nothing is run it must have one. */
@@ -88,7 +98,7 @@ const processLogic: ActorLogic<SnapshotFrom<typeof processMachine>, ProcessEvent
 const processPaths = getShortestPaths(processLogic, {
   events: processEvents,
   input: processInput,
-  serializeState: ({ value, context }) => JSON.stringify([value, context.terminated]),
+  serializeState: ({ value, context }) => JSON.stringify([value, context.terminated, context.attached]),
 });
 
 /** Each state value that was reached, with the length of the shortest path to it. */
@@ -107,31 +117,37 @@ describe('the states of a connection', () => {
       '{"open":"awaitingInitialize"}': 0,
       '{"open":"awaitingInitialized"}': 1,
       '{"open":"ready"}': 2,
+      '"detached"': 2,
       '"closing"': 4,
       '"closed"': 1,
     });
   });
 
-  it('all lead to closed when the wire ends and the processes with it', () => {
+  it('all lead to closed when the session is closed and the processes end', () => {
     const forget: ConnectionEvent = { type: 'xstate.done.actor.*', actorId: 'process:p' };
     for (const { state } of connectionPaths) {
       const known = state.context.processes.size;
       let snapshot: SnapshotFrom<typeof connectionMachine> = state;
       if (state.status === 'active')
-        [snapshot] = transition(connectionMachine, state, { type: 'wire.closed' });
+        [snapshot] = transition(connectionMachine, state, { type: 'session.close' });
       if (known > 0) {
         expect(snapshot.value).to.equal('closing');
         [snapshot] = transition(connectionMachine, snapshot, forget);
       }
+      if (snapshot.status === 'active')
+        [snapshot] = transition(connectionMachine, snapshot, { type: 'files.closed' });
       expect(snapshot.value).to.equal('closed');
       expect(snapshot.status).to.equal('done');
     }
   });
 
-  it('are left by the wire with real actors, too', () => {
+  it('are left with real actors, too', () => {
     const child = fromCallback<ChildCommand, ChildInput>(() => undefined);
+    const files = fromCallback<FileCommand>(({ sendBack, receive }) => {
+      receive(({ type }) => type === 'session.end' && sendBack({ type: 'files.closed' }));
+    });
     const machine = connectionMachine.provide({
-      actors: { process: processMachine.provide({ actors: { child } }) },
+      actors: { process: processMachine.provide({ actors: { child } }), files },
     });
     for (const { steps } of connectionPaths) {
       const actor = createActor(machine, { input: connectionInput() }).start();
@@ -139,7 +155,7 @@ describe('the states of a connection', () => {
       for (const { event } of steps) {
         if (!event.type.startsWith('xstate.') && actor.getSnapshot().status === 'active') actor.send(event);
       }
-      if (actor.getSnapshot().status === 'active') actor.send({ type: 'wire.closed' });
+      if (actor.getSnapshot().status === 'active') actor.send({ type: 'session.close' });
       expect(actor.getSnapshot().value).to.equal('closed');
     }
   });
@@ -153,6 +169,7 @@ describe('the states of a process', () => {
       '{"live":{"exited":"draining"}}': 2,
       '{"live":{"exited":"closing"}}': 3,
       '{"live":{"retained":"keeping"}}': 3,
+      '{"live":{"retained":"held"}}': 4,
       '"evicted"': 1,
     });
   });

@@ -60,7 +60,7 @@ describe('a program that cannot be started', () => {
 
   it('because there is no such file', async () => {
     expect(await refusals(['/no/such/file'])).to.deep.equal(
-      both('spawnNotFound', 'cannot run "/no/such/file": no such file or directory'),
+      both('spawnNotFound', 'cannot run "/no/such/file": No such file or directory'),
     );
   });
 
@@ -85,21 +85,21 @@ describe('a program that cannot be started', () => {
 
   it('because the interpreter of its first line is missing', async () => {
     const script = file('script', '#! /no/such/interpreter -x\n', 0o755);
-    const message = `cannot run "/no/such/interpreter": no such file or directory (the interpreter of "${script}")`;
+    const message = `cannot run "/no/such/interpreter": No such file or directory (the interpreter of "${script}")`;
     expect(await refusals([script])).to.deep.equal(both('spawnNotFound', message));
   });
 
   it('because its cwd is missing, or is a file', async () => {
     expect(await refusals(['true'], { cwd: path.join(directory, 'gone') })).to.deep.equal(
-      both('spawnNotFound', 'cannot use cwd: no such file or directory'),
+      both('spawnNotFound', 'cannot use cwd: No such file or directory'),
     );
     expect(await refusals(['true'], { cwd: file('file', '', 0o644) })).to.deep.equal(
-      both('spawnFailed', 'cannot use cwd: not a directory'),
+      both('spawnFailed', 'cannot use cwd: Not a directory'),
     );
   });
 
   it('because its arguments are too long, one or all together', async () => {
-    const message = 'cannot run the program: argument list too long (argv and env together)';
+    const message = 'cannot run the program: Argument list too long (argv and env together)';
     const long = both('spawnFailed', message);
     expect(await refusals(['true', 'x'.repeat(131_072)])).to.deep.equal(long);
     expect(await refusals(['true', ...Array<string>(100).fill('x'.repeat(100_000))])).to.deep.equal(long);

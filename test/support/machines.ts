@@ -16,6 +16,7 @@ import { initialize, type StartOptions, startEvent } from './requests.js';
 
 /** As the server's default. */
 export const RETENTION_MS = 30_000;
+export const DETACHED_TTL_MS = 90_000;
 
 export const environmentInfo: EnvironmentInfo = {
   shell: { name: 'sh', path: '/bin/sh' },
@@ -114,6 +115,7 @@ export const connectionInput = (retentionMs = RETENTION_MS): ConnectionInput & {
     environmentInfo,
     host: new ProcessHost(groups, new FifoPool(), new Turns()),
     retentionMs,
+    detachedTtlMs: DETACHED_TTL_MS,
   };
 };
 
@@ -144,7 +146,11 @@ export class Session {
   readonly #actor;
 
   /** @param onChild is called when a child is made; what it throws is thrown there */
-  constructor({ retentionMs = RETENTION_MS, onChild }: { retentionMs?: number; onChild?: ChildStub } = {}) {
+  constructor({
+    retentionMs = RETENTION_MS,
+    resumable = false,
+    onChild,
+  }: { retentionMs?: number; resumable?: boolean; onChild?: ChildStub } = {}) {
     const child = fromCallback<ChildCommand, ChildInput>(({ input, sendBack, receive }) => {
       const stub = new StubChild(input, sendBack);
       this.children.push(stub);
@@ -161,7 +167,7 @@ export class Session {
     this.#actor = createActor(machine, { input: this.input, clock: this.clock });
     this.#actor.on('*', (emitted) => this.#answers.push(answerOf(emitted)));
     this.#actor.start();
-    this.send(initialize('initialize'));
+    this.send(initialize('initialize', { resumable }));
     this.send({ type: 'initialized' });
     this.answers();
   }

@@ -4,6 +4,7 @@ import { Bytes } from '../../src/base64.js';
 import { NotificationEncoder, processNames } from '../../src/output/encode.js';
 import { OutputLog } from '../../src/output/log.js';
 import { Launch } from '../../src/process/launch.js';
+import type { RpcError } from '../../src/rpc.js';
 
 /** A program in a pipe with an open stdin, where nothing else is said. */
 export const launch = (members: Partial<Omit<Launch, 'toJSON'>> = {}): Launch =>
@@ -21,10 +22,15 @@ export const launch = (members: Partial<Omit<Launch, 'toJSON'>> = {}): Launch =>
 export const outputLog = (processId: string, cap = 1024 * 1024): OutputLog =>
   new OutputLog(cap, new NotificationEncoder(processId, processNames));
 
-export const initialize = (id: string, resumeSessionId?: string): ConnectionEvent => ({
+export const initialize = (
+  id: string,
+  { resumable = false, refusal }: { resumable?: boolean; refusal?: RpcError } = {},
+): ConnectionEvent => ({
   type: 'initialize',
   id,
-  params: { clientName: 'test', resumeSessionId },
+  params: { clientName: 'test', resumeSessionId: undefined },
+  resumable,
+  ...(refusal === undefined ? {} : { refusal }),
 });
 
 /** What process/start is answered in these tests. */
@@ -90,6 +96,12 @@ export const resize = (id: string, processId: string): ProcessRequest => ({
   type: 'process.resize',
   id,
   params: { processId, rows: 50, cols: 100 },
+});
+
+export const fileRequest = (id: string): ConnectionEvent => ({
+  type: 'fs.canonicalize',
+  id,
+  params: { path: '/', sandbox: undefined },
 });
 
 /** -32600, as an answer. */

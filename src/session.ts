@@ -1,0 +1,160 @@
+import { randomUUID } from 'node:crypto';
+import { type Actor, createActor, type InspectionEvent, type Observer } from 'xstate';
+import { type ConnectionEvent, connectionMachine } from '../machines/connection.js';
+import { processMachine } from '../machines/process.js';
+import type { Reply } from '../machines/reply.js';
+import { filesActor } from './files/actor.js';
+import type { Log } from './log.js';
+import type { OutputLog } from './output/log.js';
+import type { Outlet } from './output/outlet.js';
+import { childActor, ProcessHost } from './process/actor.js';
+import type { FifoPool } from './process/fifos.js';
+import { SessionGroups } from './process/groups.js';
+import type { Turns } from './process/turns.js';
+import { type EnvironmentInfo, PROTOCOL_VERSION } from './protocol.js';
+import type { RequestId } from './rpc.js';
+import type { StartSettings } from './start.js';
+
+/** What all sessions of a server share. */
+export type ServerContext = {
+  readonly log: Log;
+  readonly fifos: FifoPool;
+  readonly turns: Turns;
+  readonly environmentInfo: EnvironmentInfo;
+  readonly retentionMs: number;
+  /** How long a resumable client is waited for. */
+  readonly detachedTtlMs: number;
+  /** What the operator decided about every start. */
+  readonly startSettings: StartSettings;
+  /** Sees every event and snapshot; undefined, and it costs nothing. */
+  readonly inspect: Observer<InspectionEvent> | undefined;
+};
+
+/** Whoever holds the wire of a session. */
+export type Attachment = {
+  /** For the log. */
+  readonly name: string;
+  readonly outlet: Outlet;
+  reply(reply: Reply): void;
+  /** The client has broken the protocol. */
+  violated(reason: string): void;
+  /** A process is gone without having answered. */
+  crashed(processId: string): void;
+  /** The session is over. */
+  ended(reason: string): void;
+};
+
+// parsing a chart takes 1–4 ms: once, not once a session
+const machine = connectionMachine.provide({
+  actors: { process: processMachine.provide({ actors: { child: childActor } }), files: filesActor },
+});
+
+/**
+ * A connection actor, which outlives its wire if its client can resume: process ids, sequence numbers, write
+ * ids and retained output belong to it. One wire at a time is attached.
+ */
+export class Session {
+  readonly id = randomUUID();
+  /** Resolves when nothing of it is left. */
+  readonly closed: Promise<void>;
+  readonly #actor: Actor<typeof machine>;
+  #attachment: Attachment | undefined;
+  /** Counts the wires. A request's id is marked with it, for answers that come when its wire is gone. */
+  #wires = 0;
+
+  constructor({ log, fifos, turns, environmentInfo, retentionMs, detachedTtlMs, inspect }: ServerContext) {
+    this.#actor = createActor(machine, {
+      input: {
+        sessionId: this.id,
+        protocolVersion: PROTOCOL_VERSION,
+        environmentInfo,
+        host: new ProcessHost(new SessionGroups(), fifos, turns),
+        retentionMs,
+        detachedTtlMs,
+      },
+      ...(inspect === undefined ? {} : { inspect }),
+      // xstate's default writes to stdout, which is the protocol
+      logger: (...args) => log.debug({ wire: this.#name }, args.map(String).join(' ')),
+    });
+    const answer = (reply: Reply): void => this.#answer(reply);
+    this.#actor.on('reply', answer);
+    this.#actor.on('reply.output', answer);
+    this.#actor.on('reply.encoded', answer);
+    this.#actor.on('violation', ({ reason }) => this.#attachment?.violated(reason));
+    this.#actor.on('crash', ({ processId, error }) => {
+      log.error({ wire: this.#name, err: error }, 'a process actor crashed');
+      this.#attachment?.crashed(processId);
+    });
+    this.closed = new Promise((resolve) => {
+      this.#actor.subscribe({
+        // without this observer an error would be thrown from a timer, and take the server with it
+        error: (error) => {
+          log.error({ wire: this.#name, err: error }, 'the connection actor crashed');
+          this.#attachment?.ended('internal error');
+          resolve();
+        },
+        complete: () => {
+          this.#attachment?.ended('the session is over');
+          resolve();
+        },
+      });
+    });
+    this.#actor.start();
+  }
+
+  get isAttached(): boolean {
+    return this.#attachment !== undefined;
+  }
+
+  get isActive(): boolean {
+    return this.#actor.getSnapshot().status === 'active';
+  }
+
+  /** No client has initialized it yet. */
+  get isFresh(): boolean {
+    return this.#actor.getSnapshot().matches({ open: 'awaitingInitialize' });
+  }
+
+  /** From now on this wire gets the replies, and all new output. */
+  attach(attachment: Attachment): void {
+    this.#attachment = attachment;
+    this.#wires++;
+    for (const log of this.#logs()) log.attach(attachment.outlet);
+  }
+
+  /** Its wire has ended. What is still answered to that goes nowhere, and no process waits for its client. */
+  detach(): void {
+    this.#attachment = undefined;
+    for (const log of this.#logs()) log.detach();
+    this.send({ type: 'wire.closed' });
+  }
+
+  /** Ends it, and all of its processes; what is in flight is answered first. */
+  close(): void {
+    this.send({ type: 'session.close' });
+  }
+
+  send(event: ConnectionEvent): void {
+    if (this.isActive) this.#actor.send(event);
+  }
+
+  /** A request's id, as this session's actors see it. */
+  mark(id: RequestId): RequestId {
+    return `${this.#wires}:${id}`;
+  }
+
+  #answer(reply: Reply): void {
+    const wire = `${this.#wires}:`;
+    if (reply.id.startsWith(wire)) this.#attachment?.reply({ ...reply, id: reply.id.slice(wire.length) });
+  }
+
+  #logs(): OutputLog[] {
+    return [...this.#actor.getSnapshot().context.processes.values()].map(
+      (ref) => ref.getSnapshot().context.log,
+    );
+  }
+
+  get #name(): string {
+    return this.#attachment?.name ?? 'detached';
+  }
+}
