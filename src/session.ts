@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { type Actor, createActor, type InspectionEvent, type Observer } from 'xstate';
 import { type ConnectionEvent, connectionMachine } from '../machines/connection.js';
 import { processMachine } from '../machines/process.js';
-import type { Reply } from '../machines/reply.js';
+import type { Notification, Reply } from '../machines/reply.js';
 import { filesActor } from './files/actor.js';
+import { httpActor } from './http/actor.js';
 import type { Log } from './log.js';
 import type { OutputLog } from './output/log.js';
 import type { Outlet } from './output/outlet.js';
@@ -12,8 +13,8 @@ import type { FifoPool } from './process/fifos.js';
 import { SessionGroups } from './process/groups.js';
 import type { Turns } from './process/turns.js';
 import { type EnvironmentInfo, PROTOCOL_VERSION } from './protocol.js';
+import type { RequestSettings } from './routes.js';
 import type { RequestId } from './rpc.js';
-import type { StartSettings } from './start.js';
 
 /** What all sessions of a server share. */
 export type ServerContext = {
@@ -24,8 +25,7 @@ export type ServerContext = {
   readonly retentionMs: number;
   /** How long a resumable client is waited for. */
   readonly detachedTtlMs: number;
-  /** What the operator decided about every start. */
-  readonly startSettings: StartSettings;
+  readonly settings: RequestSettings;
   /** Sees every event and snapshot; undefined, and it costs nothing. */
   readonly inspect: Observer<InspectionEvent> | undefined;
 };
@@ -36,6 +36,7 @@ export type Attachment = {
   readonly name: string;
   readonly outlet: Outlet;
   reply(reply: Reply): void;
+  notify(notification: Notification): void;
   /** The client has broken the protocol. */
   violated(reason: string): void;
   /** A process is gone without having answered. */
@@ -46,7 +47,11 @@ export type Attachment = {
 
 // parsing a chart takes 1–4 ms: once, not once a session
 const machine = connectionMachine.provide({
-  actors: { process: processMachine.provide({ actors: { child: childActor } }), files: filesActor },
+  actors: {
+    process: processMachine.provide({ actors: { child: childActor } }),
+    files: filesActor,
+    http: httpActor,
+  },
 });
 
 /**
@@ -63,12 +68,13 @@ export class Session {
   #wires = 0;
 
   constructor({ log, fifos, turns, environmentInfo, retentionMs, detachedTtlMs, inspect }: ServerContext) {
+    const groups = new SessionGroups();
     this.#actor = createActor(machine, {
       input: {
         sessionId: this.id,
         protocolVersion: PROTOCOL_VERSION,
         environmentInfo,
-        host: new ProcessHost(new SessionGroups(), fifos, turns),
+        host: new ProcessHost(groups, fifos, turns),
         retentionMs,
         detachedTtlMs,
       },
@@ -80,6 +86,7 @@ export class Session {
     this.#actor.on('reply', answer);
     this.#actor.on('reply.output', answer);
     this.#actor.on('reply.encoded', answer);
+    this.#actor.on('notification', (notification) => this.#attachment?.notify(notification));
     this.#actor.on('violation', ({ reason }) => this.#attachment?.violated(reason));
     this.#actor.on('crash', ({ processId, error }) => {
       log.error({ wire: this.#name, err: error }, 'a process actor crashed');
@@ -90,6 +97,8 @@ export class Session {
         // without this observer an error would be thrown from a timer, and take the server with it
         error: (error) => {
           log.error({ wire: this.#name, err: error }, 'the connection actor crashed');
+          // it can't end its processes any more
+          groups.end();
           this.#attachment?.ended('internal error');
           resolve();
         },

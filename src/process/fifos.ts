@@ -4,6 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { atExit } from './at-exit.js';
+import { errorCode } from './launch.js';
 
 /** Made by one run of mkfifo, which costs a fork: enough for twenty processes. */
 const BATCH = 64;
@@ -13,7 +14,31 @@ const LOW = 16;
 
 const runFile = promisify(execFile);
 
+/** Directories of pools begin so, and then have the pid of their server. */
+const PREFIX = 'exec-server-fifos-';
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    return errorCode(error) === 'EPERM'; // another user's
+  }
+};
+
 const removeDirectory = (directory: string): void => fs.rmSync(directory, { recursive: true, force: true });
+
+/** A server that was killed by SIGKILL could not remove its directory: the next one does. */
+const removeLeftOvers = (parent: string): void => {
+  for (const name of fs.readdirSync(parent)) {
+    const pid = name.startsWith(PREFIX) ? Number.parseInt(name.slice(PREFIX.length), 10) : NaN;
+    if (Number.isNaN(pid) || isAlive(pid)) continue;
+    try {
+      removeDirectory(path.join(parent, name));
+    } catch {
+      // another user's: it is for them to remove
+    }
+  }
+};
 
 /** One end of a FIFO each for the server and for the child. Whoever opens it closes both. */
 export type FifoEnds = { readonly ours: number; readonly theirs: number };
@@ -109,7 +134,9 @@ export class FifoPool {
 
   async #makeBatch(): Promise<void> {
     if (this.#directory === undefined) {
-      this.#directory = fs.mkdtempSync(path.join(os.tmpdir(), 'exec-server-'));
+      const parent = os.tmpdir();
+      removeLeftOvers(parent);
+      this.#directory = fs.mkdtempSync(path.join(parent, `${PREFIX}${process.pid}-`));
       this.#forgetExit = atExit(() => this.close());
     }
     const directory = this.#directory;

@@ -1,4 +1,6 @@
 import { expect } from 'chai';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -57,6 +59,20 @@ describe('the FIFOs', () => {
     const { code, message } = await client.refused('process/start', startParams('p', ['true']));
     expect(code).to.equal(-32603);
     expect(message).to.equal('cannot make the FIFOs of the process (mkfifo): No such file or directory');
+  });
+
+  it('of a server that was killed are removed by the next one', async () => {
+    const child = spawn('true');
+    const gone = once(child, 'exit');
+    await gone;
+    const leftOver = path.join(directory, `exec-server-fifos-${child.pid}-abc`);
+    const inUse = path.join(directory, `exec-server-fifos-${process.pid}-abc`);
+    for (const pool of [leftOver, inUse]) fs.mkdirSync(pool);
+    const client = await connectLocal();
+    await client.start('one', ['true']);
+    await client.processClosed('one');
+    expect(fs.existsSync(leftOver)).to.equal(false);
+    expect(fs.existsSync(inUse)).to.equal(true);
   });
 
   it('are removed when their server ends', async () => {
