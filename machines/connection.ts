@@ -11,16 +11,19 @@ import {
 } from 'xstate';
 import type { FileCommand } from '../src/files/actor.js';
 import type { FileRequest } from '../src/files/request.js';
+import type { HttpCommand, HttpEvent } from '../src/http/actor.js';
+import type { HttpRequest } from '../src/http/request.js';
 import type { Launch } from '../src/process/launch.js';
 import type { ProcessHost } from '../src/process/actor.js';
 import type { OutputLog } from '../src/output/log.js';
 import type { EnvironmentInfo, Params, ProcessSummary } from '../src/protocol.js';
 import type { RequestId, RpcError } from '../src/rpc.js';
 import { processMachine, type ProcessRequest } from './process.js';
-import { invalidRequest, type Reply, succeeded } from './reply.js';
+import { invalidRequest, type Notification, type Reply, succeeded } from './reply.js';
 
 type ProcessRef = ActorRefFrom<typeof processMachine>;
 type FilesRef = CallbackActorRef<FileCommand>;
+type HttpRef = CallbackActorRef<HttpCommand>;
 
 /** process/start, with what the edge made of its parameters: something to run, or why not. */
 export type StartRequest = {
@@ -50,10 +53,12 @@ export type ConnectionEvent =
   | ProcessRequest
   | { readonly type: 'process.list'; readonly id: RequestId }
   | FileRequest
+  | HttpRequest
   | { readonly type: 'wire.closed' }
   /** The session is over, whoever may come back. */
   | { readonly type: 'session.close' }
   | Reply
+  | HttpEvent
   /** Nothing about files is under way any more. */
   | { readonly type: 'files.closed' }
   | { readonly type: 'xstate.done.actor.*'; readonly actorId: string }
@@ -62,6 +67,7 @@ export type ConnectionEvent =
 /** What the connection tells whoever holds its wire. */
 export type ConnectionEmitted =
   | Reply
+  | Notification
   /** The peer broke the protocol: the wire is to be closed. */
   | { readonly type: 'violation'; readonly reason: string }
   /** A process actor crashed. Its requests will get no answer from it. */
@@ -84,6 +90,8 @@ export type ConnectionContext = ConnectionInput & {
   readonly processes: ReadonlyMap<string, ProcessRef>;
   /** From the first request about files on, until the wire or the session ends. */
   readonly files: FilesRef | undefined;
+  /** The same of http/request. */
+  readonly http: HttpRef | undefined;
 };
 
 /** Requests, and the word for them in the errors of an unfinished handshake (docs/protocol.md section 2). */
@@ -109,6 +117,7 @@ const families = {
   'fs.open': 'filesystem',
   'fs.readBlock': 'filesystem',
   'fs.close': 'filesystem',
+  'http.request': 'http',
   'environment.info': 'environment info',
   'environment.status': 'environment status',
 } as const;
@@ -141,6 +150,7 @@ const fileRequestTypes = [
 const requestTypes = [
   ...processRequestTypes,
   ...fileRequestTypes,
+  'http.request',
   'process.start',
   'process.list',
   'environment.info',
@@ -148,6 +158,7 @@ const requestTypes = [
 ] as const;
 
 const FILES = 'files';
+const HTTP = 'http';
 
 /** `children` of an actor is a plain object: the prefix keeps names like `__proto__` harmless. */
 const actorId = (processId: string): string => `process:${processId}`;
@@ -210,6 +221,9 @@ export const connectionMachine = setup({
     files: fromCallback<FileCommand>(() => {
       throw new Error('the actor for files must be provided');
     }),
+    http: fromCallback<HttpCommand>(() => {
+      throw new Error('the actor for http must be provided');
+    }),
   },
   delays: {
     detachedTtl: ({ context }) => Math.min(context.detachedTtlMs, LONGEST_DELAY_MS),
@@ -232,7 +246,8 @@ export const connectionMachine = setup({
       assertEvent(event, processRequestTypes);
       return context.processes.has(event.params.processId);
     },
-    nothingIsLeft: ({ context }) => context.processes.size === 0 && context.files === undefined,
+    nothingIsLeft: ({ context }) =>
+      context.processes.size === 0 && context.files === undefined && context.http === undefined,
   },
   actions: {
     rememberClient: assign({
@@ -337,8 +352,22 @@ export const connectionMachine = setup({
     endFiles: enqueueActions(({ context, enqueue }) => {
       if (context.files !== undefined) enqueue.sendTo(context.files, { type: 'session.end' });
     }),
-    passReplyOn: emit(({ event }): ConnectionEmitted => {
-      assertEvent(event, ['reply', 'reply.output', 'reply.encoded']);
+    startHttp: assign({
+      http: ({ context, spawn }) => context.http ?? spawn('http', { id: HTTP }),
+    }),
+    forwardToHttp: enqueueActions(({ context, event, enqueue }) => {
+      assertEvent(event, 'http.request');
+      if (context.http !== undefined) enqueue.sendTo(context.http, event);
+    }),
+    stopHttp: enqueueActions(({ enqueue }) => {
+      enqueue(stopChild(HTTP));
+      enqueue.assign({ http: undefined });
+    }),
+    endHttp: enqueueActions(({ context, enqueue }) => {
+      if (context.http !== undefined) enqueue.sendTo(context.http, { type: 'session.end' });
+    }),
+    passOn: emit(({ event }): ConnectionEmitted => {
+      assertEvent(event, ['reply', 'reply.output', 'reply.encoded', 'notification']);
       return event;
     }),
 
@@ -382,12 +411,15 @@ export const connectionMachine = setup({
     resumable: false,
     processes: new Map(),
     files: undefined,
+    http: undefined,
   }),
   on: {
-    reply: { actions: 'passReplyOn' },
-    'reply.output': { actions: 'passReplyOn' },
-    'reply.encoded': { actions: 'passReplyOn' },
+    reply: { actions: 'passOn' },
+    'reply.output': { actions: 'passOn' },
+    'reply.encoded': { actions: 'passOn' },
+    notification: { actions: 'passOn' },
     'files.closed': { actions: 'stopFiles' },
+    'http.closed': { actions: 'stopHttp' },
     'xstate.done.actor.*': { actions: 'forgetProcess' },
     'xstate.error.actor.*': { actions: ['tellCrash', 'abandonChild', 'forgetProcess'] },
   },
@@ -396,10 +428,10 @@ export const connectionMachine = setup({
     open: {
       description: 'The wire is there.',
       on: {
-        // the handles are the wire's; a client that comes back opens its files again
+        // handles and bodies are the wire's; a client that comes back opens its files again
         'wire.closed': [
-          { guard: 'isResumable', target: 'detached', actions: 'stopFiles' },
-          { target: 'closing', actions: 'stopFiles' },
+          { guard: 'isResumable', target: 'detached', actions: ['stopFiles', 'stopHttp'] },
+          { target: 'closing', actions: ['stopFiles', 'stopHttp'] },
         ],
         'session.close': { target: 'closing' },
       },
@@ -416,6 +448,7 @@ export const connectionMachine = setup({
             'process.*': { actions: 'rejectUninitialized' },
             'environment.*': { actions: 'rejectUninitialized' },
             'fs.*': { actions: 'rejectUninitialized' },
+            'http.request': { actions: 'rejectUninitialized' },
           },
         },
         awaitingInitialized: {
@@ -426,6 +459,7 @@ export const connectionMachine = setup({
             'process.*': { actions: 'rejectUnready' },
             'environment.*': { actions: 'rejectUnready' },
             'fs.*': { actions: 'rejectUnready' },
+            'http.request': { actions: 'rejectUnready' },
           },
         },
         ready: {
@@ -446,6 +480,7 @@ export const connectionMachine = setup({
               { actions: 'answerUnknownProcess' },
             ],
             'fs.*': { actions: ['startFiles', 'forwardToFiles'] },
+            'http.request': { actions: ['startHttp', 'forwardToHttp'] },
           },
         },
       },
@@ -464,8 +499,8 @@ export const connectionMachine = setup({
     },
     closing: {
       description:
-        'The session ends: every process answers what waits for it, and then is gone; so do the files.',
-      entry: ['endProcesses', 'endFiles'],
+        'The session ends: every process answers what waits for it, and then is gone; so do files and http.',
+      entry: ['endProcesses', 'endFiles', 'endHttp'],
       always: { guard: 'nothingIsLeft', target: 'closed' },
     },
     closed: {

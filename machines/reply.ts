@@ -1,4 +1,4 @@
-import type { EncodedResult } from '../src/encoded-result.js';
+import type { EncodedJson } from '../src/encoded-json.js';
 import type { OutputLog } from '../src/output/log.js';
 import type { RequestId, RpcError } from '../src/rpc.js';
 
@@ -20,7 +20,10 @@ export type Reply =
       readonly closed: boolean;
     }
   /** A result whose JSON is made already, and may be long: the content of a file. */
-  | { readonly type: 'reply.encoded'; readonly id: RequestId; readonly result: EncodedResult };
+  | { readonly type: 'reply.encoded'; readonly id: RequestId; readonly result: EncodedJson };
+
+/** What is told without having been asked for, and isn't output: a part of a body. Its JSON is the whole message. */
+export type Notification = { readonly type: 'notification'; readonly message: EncodedJson };
 
 export const succeeded = (id: RequestId, result: object): Reply => ({ type: 'reply', id, result });
 

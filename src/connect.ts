@@ -1,7 +1,7 @@
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { ConnectionEvent } from '../machines/connection.js';
-import type { Reply } from '../machines/reply.js';
-import type { EncodedResult } from './encoded-result.js';
+import type { Notification, Reply } from '../machines/reply.js';
+import type { EncodedJson } from './encoded-json.js';
 import { InFlight } from './in-flight.js';
 import { encodeChunks } from './output/encode.js';
 import { Outbox } from './output/outbox.js';
@@ -49,7 +49,7 @@ export class Connection implements Attachment {
   readonly #sessions: Sessions;
   readonly #inFlight = new InFlight();
   /** Long answers that the client may not have taken yet. */
-  readonly #untaken: EncodedResult[] = [];
+  readonly #untaken: EncodedJson[] = [];
   #session: Session;
   /** Why the wire will be closed, once that is decided. */
   #reason: string | undefined;
@@ -101,6 +101,11 @@ export class Connection implements Attachment {
     this.#throttle();
   }
 
+  notify({ message }: Notification): void {
+    this.outlet.send(message.json, () => message.taken());
+    this.#throttle();
+  }
+
   violated(reason: string): void {
     this.outlet.flush();
     this.#close(`protocol violation: ${reason}`);
@@ -149,7 +154,7 @@ export class Connection implements Attachment {
   }
 
   #request(id: RequestId, method: string, params: unknown): void {
-    const routed = routeRequest(method, this.#session.mark(id), params, this.#context.startSettings);
+    const routed = routeRequest(method, this.#session.mark(id), params, this.#context.settings);
     if (isLeft(routed)) {
       this.outlet.send(encodeError(id, routed.left));
       return;

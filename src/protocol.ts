@@ -106,6 +106,9 @@ const sandbox = optional(anything).describe(
 const followSymlinks = optional(flag).describe(
   'false: a symbolic link in the path is an error. Default: true.',
 );
+const httpHeaders = list(struct({ name: text, value: text }), 'a list of headers');
+const httpRequestId = text.describe("The client's key of a streamed body.");
+
 const handleId = textUpTo(32).describe("The client's key of an open file.");
 
 export const signalNames = [
@@ -268,6 +271,27 @@ export const methods = {
     result: struct({ chunk: base64, eof: flag.describe('There were fewer bytes than asked for.') }),
   },
   'fs/close': { params: struct({ handleId, sandbox }), result: nothing },
+  'http/request': {
+    params: struct({
+      method: text.describe('Any but CONNECT, TRACE and TRACK.'),
+      url: text.describe('An http: or https: URL without credentials.'),
+      headers: optional(httpHeaders),
+      bodyBase64: optional(base64),
+      timeoutMs: optional(natural).describe(
+        'Milliseconds for all of it, the body of the response too. Default: no limit.',
+      ),
+      redirectPolicy: optional(oneOf('follow', 'stop')).describe(
+        'stop: a redirection is the response. Default: follow.',
+      ),
+      requestId: httpRequestId,
+      streamResponse: optional(flag).describe('The body comes by http/request/bodyDelta. Default: false.'),
+    }),
+    result: struct({
+      status: wholeNumber(100, 599),
+      headers: httpHeaders,
+      bodyBase64: base64.describe('Empty when the body is streamed.'),
+    }),
+  },
   'command/exec': {
     params: startParams,
     result: struct({ processId, running: flag, exitCode: nil, stdout: nil, stderr: nil }),
@@ -293,6 +317,13 @@ export const notifications = {
   'process/output': output,
   'process/exited': exited,
   'process/closed': struct({ processId, seq }),
+  'http/request/bodyDelta': struct({
+    requestId: httpRequestId,
+    seq: natural.describe('From 1 and without gaps.'),
+    deltaBase64: base64,
+    done: flag.describe('Nothing will follow.'),
+    error: optional(text).describe('Why the body is not complete.'),
+  }),
   'command/exec/outputDelta': output,
   'command/exec/exited': exited,
 } as const;

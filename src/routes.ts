@@ -4,6 +4,7 @@ import type * as t from 'io-ts';
 import type { ConnectionEvent, StartRequest } from '../machines/connection.js';
 import { decode, isObject } from './codecs.js';
 import { located } from './files/request.js';
+import { outgoing } from './http/request.js';
 import { commandNames, NotificationEncoder, type NotificationNames, processNames } from './output/encode.js';
 import { OutputLog } from './output/log.js';
 import { type Method, methods, type StartParams } from './protocol.js';
@@ -19,12 +20,18 @@ export type Routed = {
   readonly inputBytes?: number;
 };
 
-type Route = (id: RequestId, params: unknown, settings: StartSettings) => Either<string, Routed>;
+/** What the operator decided about requests. */
+export type RequestSettings = StartSettings & {
+  /** http/request is a method. */
+  readonly allowHttp: boolean;
+};
+
+type Route = (id: RequestId, params: unknown, settings: RequestSettings) => Either<string, Routed>;
 
 const route =
   <P>(
     method: { readonly params: t.Type<P, unknown> },
-    toRouted: (id: RequestId, params: P, settings: StartSettings) => Routed,
+    toRouted: (id: RequestId, params: P, settings: RequestSettings) => Routed,
   ): Route =>
   (id, params, settings) =>
     pipe(
@@ -149,6 +156,10 @@ const routes: Readonly<Record<Method, Route>> = {
   'fs/close': route(methods['fs/close'], (id, params, settings) => ({
     event: { type: 'fs.close', id, ...located(params, settings) },
   })),
+  'http/request': route(methods['http/request'], (id, params) => ({
+    event: { type: 'http.request', id, ...outgoing(params) },
+    inputBytes: params.bodyBase64?.data.length ?? 0,
+  })),
   'command/exec': route(methods['command/exec'], (id, params, settings) =>
     start(id, params, settings, commandNames, {
       processId: params.processId,
@@ -169,16 +180,17 @@ const routes: Readonly<Record<Method, Route>> = {
   })),
 };
 
-const isMethod = (name: string): name is Method => Object.hasOwn(routes, name);
+const isServed = (name: string, { allowHttp }: RequestSettings): name is Method =>
+  Object.hasOwn(routes, name) && (allowHttp || name !== 'http/request');
 
 /** Decodes a request. Left: the error to answer. */
 export const routeRequest = (
   method: string,
   id: RequestId,
   params: unknown,
-  settings: StartSettings = { externalSandbox: false },
+  settings: RequestSettings = { externalSandbox: false, allowHttp: false },
 ): Either<RpcError, Routed> => {
-  if (!isMethod(method)) {
+  if (!isServed(method, settings)) {
     const shown = method.length > 100 ? `${method.slice(0, 100)}…` : method;
     return left({
       code: ErrorCode.methodNotFound,

@@ -29,6 +29,11 @@ export type ServerOptions = {
    */
   readonly externalSandbox?: boolean;
   /**
+   * Clients may send HTTP requests from this machine, to whatever it can reach. Default: `http/request` is
+   * not served.
+   */
+  readonly allowHttp?: boolean;
+  /**
    * Observers of every actor, event and snapshot (XState's inspection API), in this process. One that throws
    * is left out from then on. Default: none.
    */
@@ -48,6 +53,7 @@ export class ExecServer {
       retentionMs = DEFAULT_RETENTION_MS,
       detachedTtlMs = DEFAULT_DETACHED_TTL_MS,
       externalSandbox = false,
+      allowHttp = false,
       inspect = [],
     }: ServerOptions = {},
   ) {
@@ -58,7 +64,7 @@ export class ExecServer {
       environmentInfo: environmentInfo(version),
       retentionMs,
       detachedTtlMs,
-      startSettings: { externalSandbox },
+      settings: { externalSandbox, allowHttp },
       inspect: combineObservers(inspect, log),
     };
   }

@@ -6,7 +6,7 @@ import { type Routed, routeRequest } from '../src/routes.js';
 import type { RpcError } from '../src/rpc.js';
 
 const routed = (method: string, params?: unknown): Routed => {
-  const result = routeRequest(method, '"id"', params);
+  const result = routeRequest(method, '"id"', params, { externalSandbox: false, allowHttp: true });
   if (isLeft(result)) throw new Error(result.left.message);
   return result.right;
 };
@@ -47,6 +47,7 @@ const table: Readonly<Record<Method, readonly [params: object | undefined, type:
   'fs/open': [{ handleId: 'h', path: '/x' }, 'fs.open'],
   'fs/readBlock': [{ handleId: 'h', offset: 0, len: 1 }, 'fs.readBlock'],
   'fs/close': [{ handleId: 'h' }, 'fs.close'],
+  'http/request': [{ method: 'GET', url: 'http://a/', requestId: 'r' }, 'http.request'],
   'command/exec': [startParams, 'process.start'],
   'command/exec/write': [{ processId: 'p', chunk: 'AAAA' }, 'process.write'],
   'command/exec/terminate': [{ processId: 'p' }, 'process.terminate'],
@@ -93,6 +94,13 @@ describe('routeRequest', () => {
     expect(refusal('m'.repeat(1_000_000)).message.length).to.be.below(200);
   });
 
+  it('knows http/request only where it is allowed', () => {
+    expect(refusal('http/request', { method: 7 })).to.deep.equal({
+      code: -32601,
+      message: 'method `http/request` is not served by this executor',
+    });
+  });
+
   it('refuses params that do not decode', () => {
     expect(refusal('process/read', { processId: 7 })).to.deep.equal({
       code: -32602,
@@ -117,6 +125,8 @@ describe('routeRequest', () => {
     expect(routed('process/write', { processId: 'p', chunk: 'AAAA' }).inputBytes).to.equal(3);
     expect(routed('command/exec/write', { processId: 'p', chunk: 'AA==' }).inputBytes).to.equal(1);
     expect(routed('fs/writeFile', { path: '/', dataBase64: 'AAAA' }).inputBytes).to.equal(3);
+    const post = { method: 'POST', url: 'http://a/', requestId: 'r', bodyBase64: 'AAAA' };
+    expect(routed('http/request', post).inputBytes).to.equal(3);
     expect(routed('process/read', { processId: 'p' }).inputBytes ?? 0).to.equal(0);
   });
 

@@ -167,6 +167,19 @@ const examples: Readonly<Record<Method, { readonly params: object; readonly resu
     result: { chunk: 'AA==', eof: true },
   },
   'fs/close': { params: { handleId: 'h', sandbox: 1 }, result: {} },
+  'http/request': {
+    params: {
+      method: 'POST',
+      url: 'http://a/',
+      headers: [{ name: 'a', value: 'b' }],
+      bodyBase64: 'AA==',
+      timeoutMs: 1,
+      redirectPolicy: 'stop',
+      requestId: 'r',
+      streamResponse: true,
+    },
+    result: { status: 200, headers: [{ name: 'a', value: 'b' }], bodyBase64: '' },
+  },
   'command/exec': {
     params: start,
     result: { processId: 'p', running: true, exitCode: null, stdout: null, stderr: null },
@@ -178,6 +191,7 @@ const notificationExamples: Readonly<Record<Notification, object>> = {
   'process/output': output,
   'process/exited': exited,
   'process/closed': { processId: 'p', seq: 3 },
+  'http/request/bodyDelta': { requestId: 'r', seq: 1, deltaBase64: 'AA==', done: true, error: 'e' },
   'command/exec/outputDelta': output,
   'command/exec/exited': exited,
 };
@@ -204,7 +218,7 @@ const NOT_BASE64 = [
   'running',
 ];
 const KNOWN_DIFFERENCES = new Set(
-  ['chunk', 'dataBase64'].flatMap((member) =>
+  ['chunk', 'dataBase64', 'bodyBase64', 'deltaBase64'].flatMap((member) =>
     NOT_BASE64.map((chars) => `${member}: ${JSON.stringify(chars)}`),
   ),
 );

@@ -16,6 +16,7 @@ export type RunServerOptions = {
   /** Seconds. */
   readonly detachedTtl: number;
   readonly externalSandbox: boolean;
+  readonly allowHttp: boolean;
   readonly allowHost: readonly string[];
   /** Empty: at a free port. */
   readonly inspect?: string | undefined;
@@ -94,6 +95,7 @@ const serveToTheEnd = async (options: RunServerOptions): Promise<number> => {
     retentionMs: options.retention * 1000,
     detachedTtlMs: options.detachedTtl * 1000,
     externalSandbox: options.externalSandbox,
+    allowHttp: options.allowHttp,
     allowedHosts: options.allowHost,
     inspect,
   }).catch(startErrorAt(options.listen));

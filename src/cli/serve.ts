@@ -34,6 +34,11 @@ const options = {
     default: false,
     describe: 'this machine is the sandbox: run what asks for one as it is, instead of refusing it',
   },
+  'allow-http': {
+    type: 'boolean',
+    default: false,
+    describe: 'clients may send HTTP requests from this machine, to whatever it can reach',
+  },
   'allow-host': {
     type: 'string',
     array: true,

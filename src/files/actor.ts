@@ -1,6 +1,6 @@
 import { type CallbackActorLogic, fromCallback } from 'xstate';
 import type { Reply } from '../../machines/reply.js';
-import { EncodedResult } from '../encoded-result.js';
+import { EncodedJson } from '../encoded-json.js';
 import { sessionEnded } from './errors.js';
 import { FileService } from './service.js';
 import type { FileRequest } from './request.js';
@@ -53,7 +53,7 @@ export const serveFiles = (endMs: number): CallbackActorLogic<FileCommand> =>
       const { id } = request;
       answer(
         request,
-        outcome instanceof EncodedResult
+        outcome instanceof EncodedJson
           ? { type: 'reply.encoded', id, result: outcome }
           : { type: 'reply', id, ...outcome },
       );

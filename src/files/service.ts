@@ -1,5 +1,5 @@
 import { encodeBase64 } from '../base64.js';
-import { EncodedResult } from '../encoded-result.js';
+import { EncodedJson } from '../encoded-json.js';
 import { ErrorCode, type RpcError } from '../rpc.js';
 import { Budget } from './budget.js';
 import { copy } from './copy.js';
@@ -24,7 +24,7 @@ const MAX_BUSY = 64;
 /** Clients take messages of 48 MiB; a little is left for the envelope and its id. */
 const MAX_ANSWER_BYTES = 47 * 1024 * 1024;
 
-export type Outcome = EncodedResult | { readonly result: object } | { readonly error: RpcError };
+export type Outcome = EncodedJson | { readonly result: object } | { readonly error: RpcError };
 
 type Served = Extract<FileRequest, { params: unknown }>;
 
@@ -42,7 +42,7 @@ export class FileService {
     if ('refusal' in request) return { error: request.refusal };
     try {
       const result = await this.#work(request);
-      return result instanceof EncodedResult ? result : { result };
+      return result instanceof EncodedJson ? result : { result };
     } catch (error) {
       return {
         error:
@@ -109,7 +109,7 @@ export class FileService {
     return request satisfies never;
   }
 
-  async #readFile({ path, followSymlinks = true }: ParamsOf<'fs.readFile'>): Promise<EncodedResult> {
+  async #readFile({ path, followSymlinks = true }: ParamsOf<'fs.readFile'>): Promise<EncodedJson> {
     const target = { path, followSymlinks };
     return this.#keeping(await expectedBytes(target), async () => {
       const base64 = await this.#whenFree(async () => readFile(target));
@@ -117,7 +117,7 @@ export class FileService {
     });
   }
 
-  async #readBlock({ handleId, offset, len }: ParamsOf<'fs.readBlock'>): Promise<EncodedResult> {
+  async #readBlock({ handleId, offset, len }: ParamsOf<'fs.readBlock'>): Promise<EncodedJson> {
     return this.#handles.use(handleId, async (handle, path) =>
       this.#keeping(len, async () => {
         const block = await readFully(path, handle, Buffer.allocUnsafe(len), offset);
@@ -142,7 +142,7 @@ export class FileService {
   }
 
   /** A long answer. It waits in here, where few can, until there is room for it. */
-  async #list(path: string, make: () => Promise<object>): Promise<EncodedResult> {
+  async #list(path: string, make: () => Promise<object>): Promise<EncodedJson> {
     return this.#whenFree(async () => {
       const json = JSON.stringify(await make());
       if (Buffer.byteLength(json) > MAX_ANSWER_BYTES) throw impossible(path, 'too long for one answer');
@@ -151,11 +151,11 @@ export class FileService {
   }
 
   /** Makes a result that counts as so many bytes until the client has taken it. */
-  async #keeping(bytes: number, make: () => Promise<string>): Promise<EncodedResult> {
+  async #keeping(bytes: number, make: () => Promise<string>): Promise<EncodedJson> {
     const giveBack = await this.#content.take(bytes);
     try {
       this.#throwIfAborted();
-      return new EncodedResult(await make(), giveBack);
+      return new EncodedJson(await make(), giveBack);
     } catch (error) {
       giveBack();
       throw error;

@@ -28,6 +28,9 @@ export class Outbox implements Outlet {
   /** Framed control messages, and their bytes. */
   #control: Buffer[] = [];
   #controlBytes = 0;
+  /** Who is to be told when the messages in `control` are taken, and those that the wire has now. */
+  #waiting: (() => void)[] = [];
+  #told: (() => void)[] = [];
   /** Logs with something unsent, in the order in which their turn comes. */
   readonly #ready = new Set<OutputLog>();
   /** The buffer that a blocked wire keeps. */
@@ -43,8 +46,9 @@ export class Outbox implements Outlet {
     this.#onFlushed = onFlushed;
   }
 
-  send(json: string): void {
+  send(json: string, onTaken?: () => void): void {
     if (this.#closed) return;
+    if (onTaken !== undefined) this.#waiting.push(onTaken);
     const message = this.#frame(json);
     this.#control.push(message);
     this.#controlBytes += message.length;
@@ -66,6 +70,7 @@ export class Outbox implements Outlet {
 
   drained(): void {
     this.#blocked = false;
+    this.#tellTaken();
     if (this.#lent !== undefined) giveBuffer(this.#lent);
     this.#lent = undefined;
     this.flush();
@@ -85,6 +90,8 @@ export class Outbox implements Outlet {
     if (this.#scheduled !== undefined) clearImmediate(this.#scheduled);
     this.#control = [];
     this.#controlBytes = 0;
+    this.#waiting = [];
+    this.#told = [];
     for (const log of this.#ready) log.detach();
     this.#ready.clear();
     // a lent buffer is the wire's for ever: it may still be read from
@@ -92,7 +99,7 @@ export class Outbox implements Outlet {
 
   flush(): void {
     while (!this.#blocked && !this.#closed && (this.#control.length > 0 || this.#ready.size > 0)) {
-      if (this.#control.length > 0) this.#blocked = !this.#wire.write(this.#takeControl());
+      if (this.#control.length > 0) this.#writeControl();
       else this.#writeOutput();
     }
     this.#onFlushed();
@@ -105,6 +112,17 @@ export class Outbox implements Outlet {
       this.#scheduled = undefined;
       this.flush();
     });
+  }
+
+  #writeControl(): void {
+    this.#told = this.#waiting;
+    this.#waiting = [];
+    this.#blocked = !this.#wire.write(this.#takeControl());
+    if (!this.#blocked) this.#tellTaken();
+  }
+
+  #tellTaken(): void {
+    for (const onTaken of this.#told.splice(0)) onTaken();
   }
 
   #takeControl(): Buffer {

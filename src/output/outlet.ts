@@ -2,8 +2,12 @@ import type { LogReader } from './log.js';
 
 /** Where all goes that a connection says: answers, and the output of its processes. */
 export interface Outlet extends LogReader {
-  /** Sends a message that is no output. It goes before any output that is not on its way yet. */
-  send(json: string): void;
+  /**
+   * Sends a message that is no output. It goes before any output that is not on its way yet.
+   *
+   * @param onTaken called when the wire has taken it; never, if it is closed before
+   */
+  send(json: string, onTaken?: () => void): void;
   /** Gives away now as much as is taken. */
   flush(): void;
   /** The wire takes data again. */

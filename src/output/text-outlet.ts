@@ -7,7 +7,7 @@ import type { Outlet } from './outlet.js';
  */
 export class TextOutlet implements Outlet {
   readonly #sendText: (text: string) => void;
-  #messages: string[] = [];
+  #messages: { readonly json: string; readonly onTaken: (() => void) | undefined }[] = [];
   readonly #ready = new Set<OutputLog>();
   #scheduled: NodeJS.Immediate | undefined;
   #closed = false;
@@ -22,9 +22,9 @@ export class TextOutlet implements Outlet {
     return this.#messages.length === 0 && this.#ready.size === 0;
   }
 
-  send(json: string): void {
+  send(json: string, onTaken?: () => void): void {
     if (this.#closed) return;
-    this.#messages.push(json);
+    this.#messages.push({ json, onTaken });
     this.#schedule();
   }
 
@@ -48,7 +48,10 @@ export class TextOutlet implements Outlet {
 
   flush(): void {
     if (this.#closed) return;
-    for (const message of this.#messages.splice(0)) this.#sendText(message);
+    for (const { json, onTaken } of this.#messages.splice(0)) {
+      this.#sendText(json);
+      onTaken?.();
+    }
     for (const log of this.#ready) {
       this.#ready.delete(log);
       this.#sendAll(log);

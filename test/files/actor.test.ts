@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { PassThrough } from 'node:stream';
 import { expect } from 'chai';
-import { EncodedResult } from '../../src/encoded-result.js';
+import { EncodedJson } from '../../src/encoded-json.js';
 import { Budget } from '../../src/files/budget.js';
 import { redacted } from '../../src/inspect/redact.js';
 import { createLog } from '../../src/log.js';
@@ -194,7 +194,7 @@ describe('a budget', () => {
 
 describe('an encoded result', () => {
   it('shows its length alone', () => {
-    expect(JSON.stringify({ result: new EncodedResult('{"secret":1}') })).to.equal(
+    expect(JSON.stringify({ result: new EncodedJson('{"secret":1}') })).to.equal(
       '{"result":{"length":12}}',
     );
   });

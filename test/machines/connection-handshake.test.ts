@@ -5,6 +5,7 @@ import { connectionInput, environmentInfo } from '../support/machines.js';
 import {
   closeStdin,
   fileRequest,
+  httpRequest,
   initialize,
   read,
   refused,
@@ -51,6 +52,7 @@ const earlyRequests: readonly (readonly [family: string, request: ConnectionEven
   ['exec', { type: 'process.list', id: 'r' }],
   ['filesystem', { type: 'fs.readFile', id: 'r', refusal: { code: -32602, message: 'no' } }],
   ['filesystem', fileRequest('r')],
+  ['http', httpRequest('r')],
   ['environment info', { type: 'environment.info', id: 'r' }],
   ['environment status', { type: 'environment.status', id: 'r' }],
 ];

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { createActor, fromCallback } from 'xstate';
 import { type ConnectionEmitted, connectionMachine } from '../../machines/connection.js';
-import { EncodedResult } from '../../src/encoded-result.js';
+import { EncodedJson } from '../../src/encoded-json.js';
 import { type FileCommand, type FileEvent, serveFiles } from '../../src/files/actor.js';
 import { connectionInput } from '../support/machines.js';
 import { fileRequest, initialize } from '../support/requests.js';
@@ -49,7 +49,7 @@ describe('the actor for files', () => {
     actor.send(refused);
     expect(made).to.have.lengthOf(1);
     expect(made[0]?.commands).to.deep.equal([fileRequest('a'), refused]);
-    const reply = { type: 'reply.encoded', id: 'a', result: new EncodedResult('{}') } as const;
+    const reply = { type: 'reply.encoded', id: 'a', result: new EncodedJson('{}') } as const;
     made[0]?.tell(reply);
     expect(emitted).to.deep.equal([reply]);
   });

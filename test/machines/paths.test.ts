@@ -4,11 +4,13 @@ import { getShortestPaths } from 'xstate/graph';
 import { type ConnectionEvent, connectionMachine } from '../../machines/connection.js';
 import { type ProcessEvent, type ProcessInput, processMachine } from '../../machines/process.js';
 import type { FileCommand } from '../../src/files/actor.js';
+import type { HttpCommand } from '../../src/http/actor.js';
 import type { ChildCommand, ChildInput } from '../../src/process/actor.js';
 import { connectionInput } from '../support/machines.js';
 import {
   closeStdin,
   fileRequest,
+  httpRequest,
   initialize,
   launch,
   outputLog,
@@ -40,6 +42,8 @@ const connectionEvents: readonly ConnectionEvent[] = [
   { type: 'process.list', id: 'r' },
   fileRequest('r'),
   { type: 'files.closed' },
+  httpRequest('r'),
+  { type: 'http.closed' },
   { type: 'wire.closed' },
   { type: 'reply', id: 'r', result: {} },
   { type: 'xstate.done.actor.*', actorId: 'process:p' },
@@ -81,7 +85,13 @@ const connectionPaths = getShortestPaths(connectionMachine, {
   input: connectionInput(),
   // states are the same if they are called the same and know the same processes
   serializeState: ({ value, context }) =>
-    JSON.stringify([value, [...context.processes.keys()], context.resumable, context.files !== undefined]),
+    JSON.stringify([
+      value,
+      [...context.processes.keys()],
+      context.resumable,
+      context.files !== undefined,
+      context.http !== undefined,
+    ]),
 });
 
 /** A process answers its connection: even where nothing is run it must have one. */
@@ -136,6 +146,8 @@ describe('the states of a connection', () => {
       }
       if (snapshot.status === 'active')
         [snapshot] = transition(connectionMachine, snapshot, { type: 'files.closed' });
+      if (snapshot.status === 'active')
+        [snapshot] = transition(connectionMachine, snapshot, { type: 'http.closed' });
       expect(snapshot.value).to.equal('closed');
       expect(snapshot.status).to.equal('done');
     }
@@ -146,8 +158,11 @@ describe('the states of a connection', () => {
     const files = fromCallback<FileCommand>(({ sendBack, receive }) => {
       receive(({ type }) => type === 'session.end' && sendBack({ type: 'files.closed' }));
     });
+    const http = fromCallback<HttpCommand>(({ sendBack, receive }) => {
+      receive(({ type }) => type === 'session.end' && sendBack({ type: 'http.closed' }));
+    });
     const machine = connectionMachine.provide({
-      actors: { process: processMachine.provide({ actors: { child } }), files },
+      actors: { process: processMachine.provide({ actors: { child } }), files, http },
     });
     for (const { steps } of connectionPaths) {
       const actor = createActor(machine, { input: connectionInput() }).start();

@@ -145,6 +145,29 @@ describe('Outbox', () => {
     expect(outbox.isEmpty).to.equal(true);
   });
 
+  it('tells who sent a message when the wire has taken it, and not before', () => {
+    const { wire, outbox } = open();
+    const taken: string[] = [];
+    outbox.send(answer(1), () => taken.push('first'));
+    expect(taken).to.deep.equal([]);
+    outbox.flush();
+    expect(taken).to.deep.equal(['first']);
+    wire.takes = false;
+    outbox.send(answer(2), () => taken.push('second'));
+    outbox.flush();
+    outbox.send(answer(3), () => taken.push('third'));
+    outbox.flush();
+    expect(taken).to.deep.equal(['first']);
+    wire.release();
+    outbox.drained();
+    expect(taken).to.deep.equal(['first', 'second']);
+    expect(wire.messages.map(shown)).to.deep.equal(['answer 1', 'answer 2', 'answer 3']);
+    outbox.close();
+    wire.release();
+    outbox.drained();
+    expect(taken).to.deep.equal(['first', 'second']);
+  });
+
   it('does not use a buffer again before the wire has let go of it', () => {
     const { wire, outbox } = open();
     wire.takes = false;

@@ -1,6 +1,7 @@
 import type { ConnectionEvent } from '../../machines/connection.js';
 import type { ProcessRequest } from '../../machines/process.js';
 import { Bytes } from '../../src/base64.js';
+import { type HttpRequest, Outgoing } from '../../src/http/request.js';
 import { NotificationEncoder, processNames } from '../../src/output/encode.js';
 import { OutputLog } from '../../src/output/log.js';
 import { Launch } from '../../src/process/launch.js';
@@ -102,6 +103,12 @@ export const fileRequest = (id: string): ConnectionEvent => ({
   type: 'fs.canonicalize',
   id,
   params: { path: '/', sandbox: undefined },
+});
+
+export const httpRequest = (id: string): HttpRequest => ({
+  type: 'http.request',
+  id,
+  outgoing: new Outgoing('r', false, undefined, 'http://127.0.0.1/', {}),
 });
 
 /** -32600, as an answer. */

@@ -1,8 +1,8 @@
 /**
- * A result whose JSON is made already, because it is large: the content of a file, a long list. A class, so
- * that whoever turns an event or a snapshot into JSON (the inspector does) sees its length and no more.
+ * A result or a notification whose JSON is made already, because it is large: the content of a file, a long
+ * list, a part of a body. A class, so that whoever turns an event or a snapshot into JSON (the inspector does) sees its length and no more.
  */
-export class EncodedResult {
+export class EncodedJson {
   readonly #onTaken: () => void;
 
   /**
