@@ -3,7 +3,11 @@ import yargs, { type ArgumentsCamelCase } from 'yargs';
 import { hideBin } from 'yargs/helpers';
 import { type Command, UsageError } from './cli/command.js';
 import { ExitStatus } from './cli/exit-status.js';
+import { attachCommand } from './cli/attach.js';
+import { killCommand } from './cli/kill.js';
+import { logsCommand } from './cli/logs.js';
 import { pingCommand } from './cli/ping.js';
+import { psCommand } from './cli/ps.js';
 import { runCommand, splitProgram } from './cli/run.js';
 import { schemaCommand } from './cli/schema.js';
 import { serveCommand } from './cli/serve.js';
@@ -35,6 +39,10 @@ const add = <A>(command: Command<A>): void => {
 
 add(serveCommand);
 add(runCommand);
+add(psCommand);
+add(attachCommand);
+add(logsCommand);
+add(killCommand);
 add(pingCommand);
 add(schemaCommand);
 
@@ -42,7 +50,9 @@ try {
   await parser.parseAsync();
 } catch (error) {
   if (!(error instanceof UsageError)) throw error;
-  const help = ['run', 'ping'].includes(name) ? `exec-server ${name} --help` : 'exec-server --help';
+  const help = ['run', 'ps', 'attach', 'logs', 'kill', 'ping'].includes(name)
+    ? `exec-server ${name} --help`
+    : 'exec-server --help';
   process.stderr.write(`exec-server: ${error.message}\nTry ${help}.\n`);
   status = ExitStatus.usage;
 }

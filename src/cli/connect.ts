@@ -22,21 +22,59 @@ export const serverUrl = (option: string | undefined): string | undefined => {
   );
 };
 
+/** Somebody else who uses the session is most often a person, for whom nobody waits. */
+const CONNECT_TIMEOUT_MS = 5_000;
+
 export type Connected = {
   readonly client: ExecServerClient;
   /** Ends the connection with all that it runs, and a server of its own. */
   readonly close: () => Promise<void>;
 };
 
+/**
+ * A terminal in which nothing moves is not looked at for long: a network that comes back does so within this
+ * time, a server that was killed does not.
+ */
+const RESUME_WINDOW_MS = 15_000;
+
 /** How the server is called in messages. */
 export const serverName = (url: string | undefined): string => url ?? 'the local server';
 
-/** Rejects with the errors of the client. */
-export const connect = async (url: string | undefined, clientName: string): Promise<Connected> => {
+/**
+ * Rejects with the errors of the client.
+ *
+ * @param resume the session can be left, and outlives a lost connection; not of a local server
+ */
+export const connect = async (
+  url: string | undefined,
+  clientName: string,
+  { resume = false }: { readonly resume?: boolean } = {},
+): Promise<Connected> => {
   if (url === undefined) return launchLocal(clientName);
   const { ExecServerClient } = await import('../client/index.js');
-  const client = await ExecServerClient.connectWebSocket({ url, clientName });
+  const client = await ExecServerClient.connectWebSocket({
+    url,
+    clientName,
+    resume,
+    resumeWindow: RESUME_WINDOW_MS,
+  });
   return { client, close: () => client.close() };
+};
+
+/** Goes on with a session that another command has left. Rejects with the errors of the client. */
+export const resumeSession = async (
+  url: string,
+  sessionId: string,
+  clientName: string,
+): Promise<ExecServerClient> => {
+  const { ExecServerClient } = await import('../client/index.js');
+  return ExecServerClient.connectWebSocket({
+    url,
+    sessionId,
+    clientName,
+    resumeWindow: RESUME_WINDOW_MS,
+    connectTimeout: CONNECT_TIMEOUT_MS,
+  });
 };
 
 /**

@@ -16,11 +16,27 @@ export class NoAnswerError extends Error {
 
 /** This process was told to end before the program had ended. */
 export class InterruptedError extends Error {
-  override readonly name = 'InterruptedError';
+  override readonly name: string = 'InterruptedError';
 
   constructor(readonly failure: Failure) {
     super(failure.line ?? `ended with status ${failure.status}`);
   }
+}
+
+/** This process leaves the program, which goes on without it. */
+export class LeftRunning extends InterruptedError {
+  override readonly name = 'LeftRunning';
+
+  /** @param comeBack the command that goes on with it */
+  constructor(comeBack: string) {
+    const line = `left running, for as long as the server's --detached-ttl; come back by: ${comeBack}`;
+    super({ status: 0, line });
+  }
+}
+
+/** The session has no such process. */
+export class NoProcessError extends Error {
+  override readonly name = 'NoProcessError';
 }
 
 /** Why a process could not be started (docs/protocol.md section 3.1). */
@@ -54,6 +70,7 @@ export const failureOf = (error: unknown, server: string): Failure => {
   if (error instanceof ConnectRefusedError) {
     return unreachable(`${error.message}; is a server there? Start one with: exec-server --listen ${server}`);
   }
+  if (error instanceof NoProcessError) return unreachable(error.message);
   if (error instanceof NoAnswerError) return unreachable(`${server}: ${error.message}`);
   if (error instanceof ExecServerError) return unreachable(error.message);
   // the client's, for the time that was given to it

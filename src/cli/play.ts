@@ -1,25 +1,33 @@
-import type { ExecServerClient, ExitStatus, RemoteProcess, StartOptions } from '../client/index.js';
+import type { ExitStatus, RemoteProcess } from '../client/index.js';
+import { SessionLostError } from '../client/errors.js';
 import type { Context } from './command.js';
 import { DetachKey } from './detach-key.js';
-import { signalStatus } from './exit-status.js';
-import { InterruptedError } from './failure.js';
-import { forwardSignals, hangUpOnSignals } from './signals.js';
+import { ExitStatus as Status, signalStatus } from './exit-status.js';
+import { InterruptedError, LeftRunning } from './failure.js';
+import { endOnSignals, forwardSignals, hangUpOnSignals } from './signals.js';
 import { feed, write } from './streams.js';
 import type { Terminal } from './terminal.js';
 
+export type PlayOptions = {
+  /** Lent to the program, and left raw: its owner restores it. */
+  readonly terminal?: Terminal | undefined;
+  /** stdin is passed on; without a terminal. */
+  readonly takesStdin: boolean;
+  /** The command that goes on with the program when it is left. Without one the detach key ends it. */
+  readonly comeBack?: string | undefined;
+  /** The program was here before this command, which doesn't end it, whatever happens. Default: false. */
+  readonly isGuest?: boolean;
+};
+
 /**
- * Runs a program with this process's output, input and signals, to its end. Rejects with what keeps it from
- * its end; the program is ended then.
- *
- * @param terminal is lent to the program, and left raw: its owner restores it
+ * Gives a program this process's output, input and signals, to its end. Rejects with what keeps it from its
+ * end; the program is ended then, unless it is left running.
  */
 export const play = async (
-  client: ExecServerClient,
-  options: StartOptions,
+  remote: RemoteProcess,
   stdout: Context['stdout'],
-  terminal: Terminal | undefined,
+  { terminal, takesStdin, comeBack, isGuest = false }: PlayOptions,
 ): Promise<ExitStatus> => {
-  const remote = await client.start({ ...options, ...(terminal && { size: terminal.size }) });
   const interruption = new AbortController();
   const { signal } = interruption;
   const interrupted = new Promise<never>((_, reject) => {
@@ -27,21 +35,41 @@ export const play = async (
   });
   const interrupt = (error: unknown): void => interruption.abort(error);
   const endBySignal = (status: number): void => interrupt(new InterruptedError({ status }));
+  const detach = (): void => interrupt(detached(comeBack));
   const stops =
     terminal === undefined
       ? [forwardSignals(remote, endBySignal)]
-      : [hangUpOnSignals(remote, endBySignal), lend(terminal, remote, interrupt)];
-  if (terminal === undefined && options.pipeStdin === true) feed(process.stdin, remote).catch(interrupt);
+      : [
+          isGuest ? endOnSignals(endBySignal) : hangUpOnSignals(remote, endBySignal),
+          lend(terminal, remote, { interrupt, detach }),
+        ];
+  if (terminal === undefined && takesStdin) feed(process.stdin, remote).catch(interrupt);
   try {
     return await Promise.race([show(remote, stdout, terminal), interrupted]);
   } catch (error) {
     // nobody is left who would see it; refused only if it is gone with its connection
-    remote.terminate().catch(() => undefined);
-    throw error;
+    if (!isGuest && !(error instanceof LeftRunning)) remote.terminate().catch(() => undefined);
+    throw error instanceof SessionLostError && comeBack !== undefined ? lost(error, comeBack) : error;
   } finally {
     for (const stop of stops) stop();
   }
 };
+
+/** What the detach key means. */
+const detached = (comeBack: string | undefined): InterruptedError =>
+  comeBack === undefined
+    ? new InterruptedError({
+        status: signalStatus('SIGKILL'),
+        line: 'disconnected; the program ends with the connection',
+      })
+    : new LeftRunning(comeBack);
+
+/** The network is gone; the program may be there still. */
+const lost = ({ message }: SessionLostError, comeBack: string): InterruptedError =>
+  new InterruptedError({
+    status: Status.unreachable,
+    line: `${message}; if the server still has it, come back by: ${comeBack}`,
+  });
 
 /** Shows all output, and resolves with how the program ended. */
 const show = async (
@@ -64,15 +92,15 @@ const show = async (
 const lend = (
   terminal: Terminal,
   remote: RemoteProcess,
-  interrupt: (error: unknown) => void,
+  { interrupt, detach }: { readonly interrupt: (error: unknown) => void; readonly detach: () => void },
 ): (() => void) => {
   const detachKey = new DetachKey();
   terminal.makeRaw();
   // not waited for: the detach key must be seen when the server answers nothing more
   const typed = (data: Buffer): void => {
     if (detachKey.isIn(data)) {
-      const line = 'disconnected; the program ends with the connection';
-      interrupt(new InterruptedError({ status: signalStatus('SIGKILL'), line }));
+      detach();
+      return;
     }
     remote.write(data).catch(() => undefined); // it has ended, which its output tells
   };

@@ -6,8 +6,9 @@ import { type Command, type Context, last, UsageError } from './command.js';
 import { connect, connectOption, serverName, serverUrl } from './connect.js';
 import { DETACH_KEY } from './detach-key.js';
 import { localEnvironment, plainEnvironment, terminalEnvironment, toVariables } from './environment.js';
-import { failureOf } from './failure.js';
+import { failureOf, LeftRunning } from './failure.js';
 import { play } from './play.js';
+import { attachWords } from './session.js';
 import { watchErrors } from './streams.js';
 import { Terminal } from './terminal.js';
 
@@ -18,6 +19,13 @@ const runOptions = {
   // nargs 0: the next word is never their value, be it `true`
   tty: { alias: 't', type: 'boolean', nargs: 0, default: false, describe: 'in a terminal, which is yours' },
   stdin: { alias: 'i', type: 'boolean', nargs: 0, default: false, describe: 'pass stdin on' },
+  detach: {
+    alias: 'd',
+    type: 'boolean',
+    nargs: 0,
+    default: false,
+    describe: 'with --connect: start it, leave it running, and tell how to come back',
+  },
   cwd: {
     type: 'string',
     requiresArg: true,
@@ -43,7 +51,7 @@ const USAGE =
   '$0 run [options] [--] CMD [ARG…]\n\n' +
   'Runs a program through a server: its output, its input, its signals and its exit status are those of this command.';
 
-const EPILOGUE = `Without -i its stdin is empty. With -t ${DETACH_KEY} (within a second) ends the connection, and the program with it.
+const EPILOGUE = `Without -i its stdin is empty. With -t ${DETACH_KEY} (within a second) leaves it running with --connect, and tells how to come back; without, it ends the program.
 
 Exit status: that of the program, 128 + n if signal n killed it;
   2    the words here can't be used
@@ -68,7 +76,7 @@ export const splitProgram = ([name = '', ...words]: readonly string[]): {
     string: [...namesOf('string'), ...namesOf('number')],
     boolean: flags,
     narg: Object.fromEntries(flags.map((flag) => [flag, 0])),
-    alias: { tty: ['t'], stdin: ['i'] },
+    alias: { tty: ['t'], stdin: ['i'], detach: ['d'] },
     configuration: { 'halt-at-non-option': true },
   });
   const start = words.length - rest.length;
@@ -81,7 +89,7 @@ type Argv = ArgumentsCamelCase<InferredOptionTypes<typeof runOptions>>;
 
 /** What can be known to be wrong before a server is asked. */
 const check = (argv: Argv, url: string | undefined, program: readonly string[]): void => {
-  const { cwd, timeout, tty } = argv;
+  const { cwd, timeout, tty, detach } = argv;
   if (program.length === 0) throw new UsageError('run: the program is missing: exec-server run -- CMD ARG…');
   if (timeout !== undefined && !(timeout > 0 && timeout <= MAX_TIMEOUT_S)) {
     throw new UsageError('--timeout must be a number of seconds above 0 (and below 25 days)');
@@ -89,7 +97,13 @@ const check = (argv: Argv, url: string | undefined, program: readonly string[]):
   if (url !== undefined && cwd !== undefined && !/^(\/|file:)/.test(cwd)) {
     throw new UsageError('--cwd must be an absolute path on the machine of the server');
   }
-  if (tty && !process.stdin.isTTY) {
+  if (detach && url === undefined) {
+    throw new UsageError('run: --detach needs a server that stays: --connect URL, or EXEC_SERVER_URL');
+  }
+  if (detach && timeout !== undefined) {
+    throw new UsageError('run: --timeout is counted here, and ends with --detach; use timeout(1) there');
+  }
+  if (tty && !detach && !process.stdin.isTTY) {
     throw new UsageError('run: -t needs a terminal on stdin; use -i to pass on a file or a pipe');
   }
 };
@@ -120,17 +134,24 @@ const run = async (argv: Argv, { stdout, program }: Context): Promise<number> =>
   const variables = toVariables(argv.env ?? []);
   for (const stream of [stdout, process.stderr]) watchErrors(stream);
   const screen = [stdout, process.stderr].find(({ isTTY }) => isTTY);
-  const terminal = argv.tty ? new Terminal(process.stdin, screen) : undefined;
+  const terminal = argv.tty && process.stdin.isTTY ? new Terminal(process.stdin, screen) : undefined;
   const restore = (): void => terminal?.restore(true);
   // also when this process ends by an error of its own
   process.once('exit', restore);
   try {
-    const { client, close } = await connect(url, 'exec-server run');
+    const { client, close } = await connect(url, 'exec-server run', { resume: argv.tty || argv.detach });
     try {
       const options = startOptions(argv, client, program, variables, url === undefined);
-      const { exitCode, signal } = await play(client, options, stdout, terminal);
+      const remote = await client.start({ ...options, ...(terminal && { size: terminal.size }) });
+      const comeBack = url === undefined ? undefined : attachWords(url, client.sessionId, remote.processId);
+      if (argv.detach && comeBack !== undefined) throw new LeftRunning(comeBack);
+      const { exitCode, signal } = await play(remote, stdout, { terminal, takesStdin: argv.stdin, comeBack });
       terminal?.restore(signal !== null);
       return exitCode;
+    } catch (error) {
+      restore(); // first: without a network the rest takes its time
+      if (error instanceof LeftRunning) await client.detach();
+      throw error;
     } finally {
       restore();
       await close();

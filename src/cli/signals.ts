@@ -55,3 +55,10 @@ export const hangUpOnSignals = (remote: RemoteProcess, end: (status: number) => 
     },
     (signal) => end(signalStatus(signal)),
   );
+
+/** For a program that goes on without this process. */
+export const endOnSignals = (end: (status: number) => void): (() => void) =>
+  onSignals(
+    (signal) => end(signalStatus(signal)),
+    () => undefined,
+  );

@@ -1,4 +1,4 @@
-import type { EnvironmentInfo, Params, Result } from '../protocol.js';
+import type { EnvironmentInfo, Params, ProcessSummary, Result } from '../protocol.js';
 import { ErrorCode } from '../rpc.js';
 import { after, within } from './deadline.js';
 import {
@@ -61,9 +61,17 @@ export class ClientCore implements AsyncDisposable {
   /** Shell, directories and platform of the server's machine. */
   readonly environmentInfo: EnvironmentInfo;
   readonly #processes = new Map<string, RemoteProcess>();
+  /** Keeps ids of processes apart from those of an earlier client of the session. */
+  readonly #idPrefix: string;
   #started = 0;
 
-  protected constructor(rpc: RpcClient, { sessionId, environmentInfo }: Result<'initialize'>) {
+  /** @param isResumed another client began the session */
+  protected constructor(
+    rpc: RpcClient,
+    { sessionId, environmentInfo }: Result<'initialize'>,
+    isResumed: boolean,
+  ) {
+    this.#idPrefix = isResumed ? `process-${globalThis.crypto.randomUUID().slice(0, 8)}` : 'process';
     this.rpc = rpc;
     this.sessionId = sessionId;
     this.environmentInfo = environmentInfo;
@@ -117,21 +125,45 @@ export class ClientCore implements AsyncDisposable {
       const message = `process ${processId} already exists`;
       throw new ServerError('process/start', { code: ErrorCode.invalidRequest, message });
     }
-    const forget = (): void => {
-      stopWatching();
-      this.#processes.delete(processId);
-    };
-    const remote = new RemoteProcess(this.rpc, processId, forget);
-    this.#processes.set(processId, remote);
+    const remote = this.#add(processId, () => stopWatching());
     const stopWatching = this.#watch(remote, options);
     try {
       // an abort is not kept waiting by a server that doesn't answer
       await Promise.race([remote.begin(this.#startParams(processId, options)), remote.exit]);
     } catch (error) {
-      forget();
+      stopWatching();
+      this.#processes.delete(processId);
       throw error;
     }
     return remote;
+  }
+
+  /**
+   * A process that this session has already: with all of its output that is retained, and with its end, if it
+   * has ended. `droppedBytes` tells how much of the beginning is gone. Rejects with ServerError if there is
+   * no such process.
+   *
+   * @example
+   * const client = await ExecServerClient.connectWebSocket({ url, sessionId });
+   * const process = await client.attach('process-1');
+   * for await (const text of process.stdout.text()) show(text);
+   */
+  async attach(processId: string): Promise<RemoteProcess> {
+    if (this.rpc.ended !== undefined) throw this.rpc.ended;
+    const remote = this.#processes.get(processId) ?? this.#add(processId, () => undefined);
+    try {
+      await remote.attach();
+    } catch (error) {
+      this.#processes.delete(processId);
+      throw error;
+    }
+    return remote;
+  }
+
+  /** The processes of the session: those that run, and those that have ended and are still readable. */
+  async list(): Promise<readonly ProcessSummary[]> {
+    const { processes } = await this.rpc.call('process/list', {});
+    return processes;
   }
 
   /**
@@ -174,13 +206,32 @@ export class ClientCore implements AsyncDisposable {
     await this.rpc.close();
   }
 
+  /**
+   * Ends the connection and leaves the session with its processes, for `connectWebSocket({ url, sessionId })`
+   * within the server's `--detached-ttl` (90 s). Resolves with the session's id. Everything that waits rejects
+   * with ClosedError. Rejects with TypeError if the client was not connected to resume.
+   */
+  async detach(): Promise<string> {
+    await this.rpc.detach();
+    return this.sessionId;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close();
   }
 
+  #add(processId: string, onGone: () => void): RemoteProcess {
+    const remote = new RemoteProcess(this.rpc, processId, () => {
+      onGone();
+      this.#processes.delete(processId);
+    });
+    this.#processes.set(processId, remote);
+    return remote;
+  }
+
   #newProcessId(): string {
     let processId: string;
-    do processId = `process-${++this.#started}`;
+    do processId = `${this.#idPrefix}-${++this.#started}`;
     while (this.#processes.has(processId));
     return processId;
   }

@@ -1,6 +1,7 @@
 /** The client: everything a program needs to use an exec-server. */
 import type { Readable, Writable } from 'node:stream';
 import { ClientCore, type InitializeOptions } from './client.js';
+import { takeUpSession } from './take-up-session.js';
 import type { Transport } from './transport.js';
 import { ResumingTransport } from './transports/resuming.js';
 import { streamTransport } from './transports/streams.js';
@@ -23,6 +24,11 @@ export type ConnectWebSocketOptions = InitializeOptions & {
    * Default: a lost connection ends the client.
    */
   readonly resume?: boolean;
+  /**
+   * A session to go on with, which another client has left; implies `resume`. While that client is still
+   * attached it is tried again, for `connectTimeout`.
+   */
+  readonly sessionId?: string;
   /** Milliseconds for which a lost connection is tried again; default 90,000, as long as the server waits. */
   readonly resumeWindow?: number;
 };
@@ -35,10 +41,21 @@ export type ConnectWebSocketOptions = InitializeOptions & {
  * const { stdout } = await client.run(['uname', '-a']);
  */
 export class ExecServerClient extends ClientCore {
-  /** Rejects with ConnectTimeoutError, ConnectRefusedError, InitializeTimeoutError or ServerError. */
+  /**
+   * Rejects with ConnectTimeoutError, ConnectRefusedError, InitializeTimeoutError or ServerError; with a
+   * `sessionId` also with SessionLostError, if the server has no such session.
+   */
   static async connectWebSocket(options: ConnectWebSocketOptions): Promise<ExecServerClient> {
-    const { connectTimeout = DEFAULT_CONNECT_TIMEOUT_MS, resume = false } = options;
+    const { connectTimeout = DEFAULT_CONNECT_TIMEOUT_MS, sessionId, resume = false } = options;
     const connect = (): Promise<Transport> => connectWebSocketTransport({ ...options, connectTimeout });
+    if (sessionId !== undefined) {
+      const { rpc, result } = await takeUpSession(
+        { url: options.url, sessionId, timeoutMs: connectTimeout },
+        async () =>
+          ExecServerClient.handshake(new ResumingTransport(await connect(), connect, options), options),
+      );
+      return new ExecServerClient(rpc, result, true);
+    }
     const transport = await connect();
     return ExecServerClient.over(
       resume ? new ResumingTransport(transport, connect, options) : transport,
@@ -68,7 +85,7 @@ export class ExecServerClient extends ClientCore {
   /** Over any transport. */
   static async over(transport: Transport, options: InitializeOptions = {}): Promise<ExecServerClient> {
     const { rpc, result } = await ExecServerClient.handshake(transport, options);
-    return new ExecServerClient(rpc, result);
+    return new ExecServerClient(rpc, result, false);
   }
 }
 
@@ -84,6 +101,7 @@ export type { InitializeOptions, RunBytesResult, RunOptions, RunResult } from '.
 export * from './errors.js';
 export type { OutputChunk, OutputStream } from './output.js';
 export type { ExitStatus, RemoteProcess, StartOptions } from './remote-process.js';
+export type { ProcessSummary } from '../protocol.js';
 export type { CallParams, RpcClient, RpcEvents } from './rpc-client.js';
 export type { Transport, TransportEvents } from './transport.js';
 export type { LaunchOptions } from './transports/launch.js';

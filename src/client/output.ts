@@ -33,6 +33,8 @@ export class OutputBuffer implements AsyncIterable<OutputChunk> {
   #exitSeq = 0;
   #ended = false;
   #error: unknown;
+  /** Readers begin after this number. */
+  #begin = 0;
   /** Does the process wait for its readers? */
   #holdsBack = true;
   readonly #readers = new Set<Reader>();
@@ -45,6 +47,20 @@ export class OutputBuffer implements AsyncIterable<OutputChunk> {
     private readonly fetch: (afterSeq: number) => Promise<Result<'process/read'>>,
     private readonly acknowledge: (bytes: number) => void,
   ) {}
+
+  /**
+   * For a process that ran before: readers begin after this number, for what was before is not to be had.
+   * Output is kept as for a reader until the function returned is called.
+   */
+  beginAfter(seq: number): () => void {
+    this.#begin = seq;
+    const place: Reader = { seq, recovered: [], wake: () => undefined };
+    this.#readers.add(place);
+    return () => {
+      this.#readers.delete(place);
+      this.#trim();
+    };
+  }
 
   push(chunk: OutputChunk): void {
     if (this.#error !== undefined) {
@@ -82,7 +98,7 @@ export class OutputBuffer implements AsyncIterable<OutputChunk> {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<OutputChunk, void> {
-    const reader: Reader = { seq: 0, recovered: [], wake: () => undefined };
+    const reader: Reader = { seq: this.#begin, recovered: [], wake: () => undefined };
     this.#readers.add(reader);
     try {
       for (let chunk = await this.#next(reader); chunk !== undefined; chunk = await this.#next(reader)) {

@@ -1,9 +1,10 @@
 import { Bytes } from '../base64.js';
-import type { Params, SignalName } from '../protocol.js';
+import type { Params, Result, SignalName } from '../protocol.js';
+import { after } from './deadline.js';
 import { StdinClosedError, OutputLostError } from './errors.js';
 import { OutputBuffer, type OutputChunk, OutputStream } from './output.js';
 import type { RpcClient } from './rpc-client.js';
-import { type ProcessNotice, Sequencer } from './sequencer.js';
+import { firstSeq, type ProcessNotice, Sequencer } from './sequencer.js';
 
 /** How a process ended. */
 export type ExitStatus = {
@@ -49,7 +50,7 @@ const WRITE_BYTES = 1024 * 1024;
 
 const encoder = new TextEncoder();
 
-/** A process on the other side. Ends with its connection; `await using` terminates it at the end of a block. */
+/** A process on the other side. Ends with its session; `await using` terminates it at the end of a block. */
 export class RemoteProcess implements AsyncDisposable {
   /** Everything it prints, in order, with the names of the streams. */
   readonly output: AsyncIterable<OutputChunk>;
@@ -74,6 +75,10 @@ export class RemoteProcess implements AsyncDisposable {
   #isGone = false;
   #writing: Promise<void> = Promise.resolve();
   #writes = 0;
+  /** Keeps write ids apart from those of a client that wrote to it before. */
+  #writer = '';
+  #attaching: Promise<void> | undefined;
+  #droppedBytes = 0;
   #acknowledges = false;
   #failure: unknown;
   /** Bytes of its output that were taken here, and how many of them the server knows of. */
@@ -81,7 +86,7 @@ export class RemoteProcess implements AsyncDisposable {
   #acknowledged = 0;
 
   /**
-   * Made by `client.start`.
+   * Made by `client.start` and `client.attach`.
    *
    * @param onGone nothing more will be told about it
    */
@@ -91,8 +96,7 @@ export class RemoteProcess implements AsyncDisposable {
     private readonly onGone: () => void,
   ) {
     this.#rpc = rpc;
-    const read = (afterSeq: number) =>
-      rpc.call('process/read', { processId, afterSeq, maxBytes: OUTPUT_WINDOW });
+    const read = (afterSeq: number) => this.#read(afterSeq);
     this.#buffer = new OutputBuffer(read, (bytes) => this.#acknowledge(bytes));
     this.#sequencer = new Sequencer({
       notice: (notice) => this.#take(notice),
@@ -119,6 +123,14 @@ export class RemoteProcess implements AsyncDisposable {
     // whoever doesn't wait for them need not handle their rejection
     this.exit.catch(() => undefined);
     this.closed.catch(() => undefined);
+  }
+
+  /**
+   * Bytes of the beginning that were not retained any more when it was attached: readers begin after them.
+   * 0 for a process that was started here.
+   */
+  get droppedBytes(): number {
+    return this.#droppedBytes;
   }
 
   /**
@@ -167,9 +179,15 @@ export class RemoteProcess implements AsyncDisposable {
 
   /** @internal For the client: starts it. */
   async begin(params: Params<'process/start'>): Promise<void> {
+    this.#attaching = Promise.resolve();
     const { outputWindow } = await this.#rpc.call('process/start', params);
     this.#acknowledges = outputWindow !== undefined;
     this.#acknowledge(0);
+  }
+
+  /** @internal For the client: takes it up where its session has it. */
+  attach(): Promise<void> {
+    return (this.#attaching ??= this.#takeUp());
   }
 
   /** @internal For the client: something was told about it. */
@@ -199,6 +217,25 @@ export class RemoteProcess implements AsyncDisposable {
   /** @internal Why it failed, if it did. */
   get failure(): unknown {
     return this.#failure;
+  }
+
+  #read(afterSeq: number): Promise<Result<'process/read'>> {
+    return this.#rpc.call('process/read', { processId: this.processId, afterSeq, maxBytes: OUTPUT_WINDOW });
+  }
+
+  async #takeUp(): Promise<void> {
+    this.#writer = `${globalThis.crypto.randomUUID().slice(0, 8)}-`;
+    this.#sequencer.hold();
+    const answer = await this.#read(0);
+    this.#droppedBytes = answer.droppedBytes;
+    // of no effect for a process without a window; what was dropped was taken by somebody else
+    this.#acknowledges = true;
+    this.#taken = answer.droppedBytes;
+    this.#acknowledged = answer.droppedBytes;
+    const leave = this.#buffer.beginAfter(firstSeq(answer) - 1);
+    this.#sequencer.begin(answer);
+    // readers that begin as soon as this resolves see it all, however fast it prints
+    after(0, leave);
   }
 
   #fail(reason: unknown): void {
@@ -239,7 +276,7 @@ export class RemoteProcess implements AsyncDisposable {
   }
 
   async #writePiece(piece: Uint8Array): Promise<void> {
-    const writeId = String(++this.#writes);
+    const writeId = `${this.#writer}${++this.#writes}`;
     const { processId } = this;
     const { status } = await this.#rpc.call('process/write', { processId, chunk: new Bytes(piece), writeId });
     if (status !== 'accepted') {

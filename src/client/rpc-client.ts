@@ -106,6 +106,16 @@ export class RpcClient extends Emitter<RpcEvents> {
     await this.#transport.close();
   }
 
+  /** Ends the connection and leaves the session. Rejects with TypeError where it can't be left. */
+  async detach(): Promise<void> {
+    if (this.#ended !== undefined) throw this.#ended;
+    if (this.#transport.detach === undefined) {
+      throw new TypeError('only a client of connectWebSocket with `resume: true` can be detached');
+    }
+    this.#end(new ClosedError('the client was detached from its session'));
+    await this.#transport.detach();
+  }
+
   #receive(message: unknown): void {
     if (this.#ended !== undefined) return;
     if (!isObject(message)) {

@@ -38,6 +38,24 @@ export class Sequencer {
     this.#events = events;
   }
 
+  /** What is told waits until it is known where to begin. */
+  hold(): void {
+    this.#next = 0;
+    this.#recovering = true;
+  }
+
+  /** For a process that ran before anybody listened here: begins with what a read of all of it has. */
+  begin(answer: ReadResult): void {
+    this.#next = firstSeq(answer);
+    this.#recovering = false;
+    for (const [seq, notice] of this.#early) {
+      if (seq >= this.#next) continue;
+      this.#early.delete(seq);
+      if (notice.kind === 'exited') this.#events.notice(notice);
+    }
+    void this.catchUp(answer);
+  }
+
   accept(notice: ProcessNotice): void {
     if (notice.seq < this.#next) return; // had it: from a read
     this.#keep(notice);
@@ -78,12 +96,15 @@ export class Sequencer {
     this.#recovering = false;
   }
 
-  /** Reads what was told while nobody listened: all output, then whether it has exited and closed. */
-  async catchUp(): Promise<void> {
-    for (;;) {
-      const from = this.#next;
+  /**
+   * Reads what was told while nobody listened: all output, then whether it has exited and closed.
+   *
+   * @param page the first answer, if it has come already
+   */
+  async catchUp(page?: ReadResult): Promise<void> {
+    for (let known = page; ; known = undefined) {
       // refused: the server doesn't know the process any more, or the connection has ended again
-      const answer = await this.#events.read(from - 1).catch(() => undefined);
+      const answer = known ?? (await this.#events.read(this.#next - 1).catch(() => undefined));
       if (answer === undefined) return;
       for (const { seq, stream, chunk } of answer.chunks) {
         if (seq >= this.#next) this.#keep({ kind: 'output', seq, stream, data: chunk.data });
@@ -92,10 +113,21 @@ export class Sequencer {
       if (first !== undefined && first.seq > this.#next) this.#fillUpTo(first.seq, answer);
       this.#deliver();
       if (answer.chunks.length > 0) continue;
+      this.#exitBefore(answer);
       this.#fillUpTo(answer.nextSeq, answer);
       this.#deliver();
       return;
     }
+  }
+
+  /** An exit for which no number is left was before the output with which this one began. */
+  #exitBefore({ exited, exitCode, closed, nextSeq }: ReadResult): void {
+    if (!exited || exitCode === null || this.#exitIsKnown) return;
+    const early = [...this.#early.keys()].filter((seq) => seq < nextSeq).length;
+    const missing = nextSeq - this.#next - early;
+    if (missing > (closed ? 1 : 0)) return;
+    this.#exitIsKnown = true;
+    this.#events.notice({ kind: 'exited', seq: 0, exitCode, signal: null });
   }
 
   /** Numbers without output: the close is the last of all, the exit another, and what is left was dropped. */
@@ -124,3 +156,9 @@ export class Sequencer {
     this.#deliver();
   }
 }
+
+/** The number with which output begins that a read of all of it has: 1, if nothing was dropped. */
+export const firstSeq = ({ chunks, droppedBytes, nextSeq, closed }: ReadResult): number => {
+  if (droppedBytes === 0) return 1;
+  return chunks[0]?.seq ?? nextSeq - (closed ? 1 : 0);
+};

@@ -17,6 +17,8 @@ export interface Transport {
   send(message: object): void;
   /** Ends the connection; resolves when it is over, with all that belongs to it. */
   close(): Promise<void>;
+  /** Ends the connection and leaves the session to be resumed. Only where the server keeps it. */
+  detach?(): Promise<void>;
 }
 
 /** A message as JSON text; undefined if it is none. */

@@ -19,7 +19,7 @@ describe('exec-server', () => {
   it('names its commands and the options of the server', async () => {
     const { status, stdout, stderr } = await runText(['--help']);
     expect({ status, stderr }).to.deep.equal({ status: 0, stderr: '' });
-    for (const command of ['serve', 'run', 'ping', 'schema', 'completion']) {
+    for (const command of ['serve', 'run', 'ps', 'attach', 'logs', 'kill', 'ping', 'schema', 'completion']) {
       expect(stdout).to.match(new RegExp(`^  exec-server ${command} `, 'm'));
     }
     expect(stdout).to.match(/^ +--listen /m);
@@ -38,8 +38,8 @@ describe('exec-server', () => {
       complete('run', '--'),
       runText(['completion']),
     ]);
-    expect(commands).to.include.members(['serve', 'run', 'ping', 'schema']);
-    expect(options).to.include.members(['--tty', '--stdin', '--cwd', '--connect']);
+    expect(commands).to.include.members(['serve', 'run', 'ps', 'attach', 'logs', 'kill', 'ping', 'schema']);
+    expect(options).to.include.members(['--tty', '--stdin', '--detach', '--cwd', '--connect']);
     expect(script.stdout).to.include('###-begin-exec-server-completions-###');
   });
 

@@ -1,4 +1,5 @@
 import { isObject } from '../../codecs.js';
+import { after } from '../deadline.js';
 import { SessionLostError } from '../errors.js';
 import type { Transport, TransportEvents } from '../transport.js';
 
@@ -16,7 +17,12 @@ type Request = { readonly id: number; readonly method: string; readonly params: 
 
 const isRequest = (message: object): message is Request => 'id' in message && 'method' in message;
 
+/** A server that does not answer is not waited for longer at the end. */
+const GOODBYE_MS = 2_000;
+
 export type ResumeOptions = {
+  /** The session to begin with. Default: a new one. */
+  readonly sessionId?: string | undefined;
   /** Milliseconds for which a lost connection is tried again; default 90,000. */
   readonly resumeWindow?: number | undefined;
 };
@@ -38,7 +44,11 @@ export class ResumingTransport implements Transport {
   /** Starts that were sent again: that the process exists already is what they wanted. */
   readonly #repeatedStarts = new Set<number>();
   #initialize: Request | undefined;
+  readonly #wantedSession: string | undefined;
   #sessionId: string | undefined;
+  /** Requests of this transport's own, which have negative ids. -1 is for what is malformed. */
+  readonly #own = new Map<number, (result?: unknown) => void>();
+  #lastOwnId = -1;
   #connected = true;
   #closing = false;
   #over: () => void = () => undefined;
@@ -47,7 +57,12 @@ export class ResumingTransport implements Transport {
   });
   #stopWaiting: () => void = () => undefined;
 
-  constructor(first: Transport, connect: () => Promise<Transport>, { resumeWindow }: ResumeOptions = {}) {
+  constructor(
+    first: Transport,
+    connect: () => Promise<Transport>,
+    { sessionId, resumeWindow }: ResumeOptions = {},
+  ) {
+    this.#wantedSession = sessionId;
     this.#transport = first;
     this.#connect = connect;
     this.#windowMs = resumeWindow ?? DEFAULT_WINDOW_MS;
@@ -63,11 +78,43 @@ export class ResumingTransport implements Transport {
     if (this.#connected) this.#transport.send(sent);
   }
 
+  /** The protocol has no word to end a session: what runs in it is ended, and it expires. */
   async close(): Promise<void> {
+    if (!this.#closing && this.#connected && this.#sessionId !== undefined) await this.#endProcesses();
+    await this.detach();
+  }
+
+  async detach(): Promise<void> {
     this.#closing = true;
     this.#stopWaiting();
     await this.#transport.close();
     await this.#finished;
+  }
+
+  /** Resolves when the server has ended them, or is not there to do it. */
+  async #endProcesses(): Promise<void> {
+    const list = await this.#ask('process/list', {});
+    const processes = isObject(list) && Array.isArray(list['processes']) ? list['processes'] : [];
+    await Promise.all(
+      processes.map((process: unknown) =>
+        this.#ask('process/terminate', { processId: isObject(process) ? process['processId'] : undefined }),
+      ),
+    );
+  }
+
+  /** A request of this transport's own. Resolves with its result; undefined, if none comes. */
+  #ask(method: string, params: object): Promise<unknown> {
+    return new Promise((resolve) => {
+      const id = --this.#lastOwnId;
+      const answered = (result?: unknown): void => {
+        cancel();
+        this.#own.delete(id);
+        resolve(result);
+      };
+      const cancel = after(GOODBYE_MS, answered);
+      this.#own.set(id, answered);
+      this.#transport.send({ id, method, params });
+    });
   }
 
   /** The first initialize says that this client can resume. */
@@ -75,7 +122,7 @@ export class ResumingTransport implements Transport {
     const isInitialize = message.method === 'initialize';
     const request =
       isInitialize && isObject(message.params)
-        ? { ...message, params: { ...message.params, resumeSessionId: null } }
+        ? { ...message, params: { ...message.params, resumeSessionId: this.#wantedSession ?? null } }
         : message;
     if (isInitialize) this.#initialize = request;
     this.#unanswered.set(request.id, request);
@@ -86,9 +133,8 @@ export class ResumingTransport implements Transport {
     transport.open({
       message: (message) => this.#receive(message),
       closed: (reason) => {
-        this.#connected = false;
-        if (this.#closing || this.#sessionId === undefined) this.#end(reason);
-        else void this.#resume(reason);
+        if (this.#sessionId === undefined) this.#end(reason);
+        else this.#lost(reason);
       },
     });
   }
@@ -99,6 +145,11 @@ export class ResumingTransport implements Transport {
       return;
     }
     const { id, result } = message;
+    const own = this.#own.get(id);
+    if (own !== undefined) {
+      own(result);
+      return;
+    }
     const request = this.#unanswered.get(id);
     this.#unanswered.delete(id);
     if (request !== undefined && request === this.#initialize && isObject(result)) {
@@ -169,6 +220,11 @@ export class ResumingTransport implements Transport {
 
   #takeOver(transport: Transport): void {
     this.#transport = transport;
+    if (this.#closing) {
+      // it was closed while this connection came about
+      void transport.close();
+      return;
+    }
     this.#connected = true;
     transport.send({ method: 'initialized' });
     for (const request of this.#unanswered.values()) {
@@ -180,6 +236,7 @@ export class ResumingTransport implements Transport {
 
   #lost(reason: string): void {
     this.#connected = false;
+    for (const answered of this.#own.values()) answered();
     if (this.#closing) this.#end(reason);
     else void this.#resume(reason);
   }

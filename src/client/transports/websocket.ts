@@ -16,10 +16,10 @@ export type WebSocketOptions = {
   readonly connectTimeout: number;
 };
 
-/** Where a name has several addresses, what went wrong with each. */
 /** The server pings every 30 s (docs/protocol.md section 6): two of them were missed, and some time more. */
 const SILENCE_MS = 75_000;
 
+/** Where a name has several addresses, what went wrong with each. */
 const reasonOf = (error: unknown): string => {
   if (error instanceof AggregateError) return error.errors.map(reasonOf).join('; ');
   return error instanceof Error ? error.message : String(error);
