@@ -2,7 +2,8 @@ import type { InferredOptionTypes } from 'yargs';
 import type { LogLevel } from '../log.js';
 import { type Command, last } from './command.js';
 
-const options = {
+/** The options of the server, and what holds where they aren't given. */
+export const serveOptions = {
   listen: {
     type: 'string',
     default: 'stdio://',
@@ -59,12 +60,12 @@ const options = {
   },
 } as const;
 
-export type ServeArguments = InferredOptionTypes<typeof options>;
+export type ServeArguments = InferredOptionTypes<typeof serveOptions>;
 
 export const serveCommand: Command<ServeArguments> = {
   name: ['serve', '$0'],
   describe: 'the server',
-  options: (parser) => parser.options(options),
+  options: (parser) => parser.options(serveOptions),
   run: async (argv, { stdout }) => {
     const { runServer } = await import('./run-server.js');
     return runServer({ ...argv, stdout });
