@@ -194,8 +194,6 @@ describe('a budget', () => {
 
 describe('an encoded result', () => {
   it('shows its length alone', () => {
-    expect(JSON.stringify({ result: new EncodedJson('{"secret":1}') })).to.equal(
-      '{"result":{"length":12}}',
-    );
+    expect(JSON.stringify({ result: new EncodedJson('{"secret":1}') })).to.equal('{"result":{"length":12}}');
   });
 });
