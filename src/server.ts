@@ -89,7 +89,7 @@ export class ExecServer {
     const sessions = [...this.#sessions.values()];
     for (const session of sessions) session.close();
     await Promise.all([...connections, ...sessions].map(({ closed }) => closed));
-    this.#context.fifos.close();
+    await this.#context.fifos.close();
   }
 
   #createSession(): Session {

@@ -2,7 +2,13 @@
 const tasks = new Set<() => void>();
 
 const runAll = (): void => {
-  for (const task of tasks) task();
+  for (const task of tasks) {
+    try {
+      task();
+    } catch {
+      // nobody is left to be told, and the others have to run
+    }
+  }
 };
 
 /**

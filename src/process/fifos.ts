@@ -25,7 +25,9 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
-const removeDirectory = (directory: string): void => fs.rmSync(directory, { recursive: true, force: true });
+/** At the exit of this process mkfifo may still be at work there: try again, for 50 ms at most. */
+const removeDirectory = (directory: string): void =>
+  fs.rmSync(directory, { recursive: true, force: true, maxRetries: 5, retryDelay: 3 });
 
 /** A server that was killed by SIGKILL could not remove its directory: the next one does. */
 const removeLeftOvers = (parent: string): void => {
@@ -97,12 +99,13 @@ export class FifoPool {
   #names: string[] = [];
   #made = 0;
   #making: Promise<void> | undefined;
+  #closed = false;
   #forgetExit: () => void = () => undefined;
 
   /** Takes FIFOs for one child out of the pool. Rejects with the system's error. */
   async take(count: number): Promise<Fifos> {
     // a cleaner of /tmp may have taken the directory
-    if (this.#directory !== undefined && !fs.existsSync(this.#directory)) this.close();
+    if (this.#directory !== undefined && !fs.existsSync(this.#directory)) this.#remove();
     while (this.#names.length < count) await this.#make();
     const names = this.#names.splice(-count);
     if (this.#names.length < LOW) this.#make().catch(() => undefined); // the next take will tell
@@ -112,12 +115,19 @@ export class FifoPool {
   /** Takes names back; those of a directory that is gone are of no use any more. */
   giveBack(names: readonly string[]): void {
     const directory = this.#directory;
-    if (directory !== undefined)
+    if (directory !== undefined) {
       this.#names.push(...names.filter((name) => path.dirname(name) === directory));
+    }
   }
 
-  /** Removes the directory. */
-  close(): void {
+  /** Makes no more, and removes the directory: when mkfifo, which may be at work there, is done. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#making?.catch(() => undefined); // whoever waits for the FIFOs is told
+    this.#remove();
+  }
+
+  #remove(): void {
     if (this.#directory === undefined) return;
     this.#forgetExit();
     removeDirectory(this.#directory);
@@ -133,16 +143,16 @@ export class FifoPool {
   }
 
   async #makeBatch(): Promise<void> {
+    if (this.#closed) throw new Error('the server is closing');
     if (this.#directory === undefined) {
       const parent = os.tmpdir();
       removeLeftOvers(parent);
       this.#directory = fs.mkdtempSync(path.join(parent, `${PREFIX}${process.pid}-`));
-      this.#forgetExit = atExit(() => this.close());
+      this.#forgetExit = atExit(() => this.#remove());
     }
     const directory = this.#directory;
     const names = Array.from({ length: BATCH }, () => path.join(directory, String(this.#made++)));
     await runFile('mkfifo', ['-m', '600', ...names]);
     if (this.#directory === directory) this.#names.push(...names);
-    else removeDirectory(directory); // closed meanwhile
   }
 }

@@ -86,4 +86,21 @@ describe('the FIFOs', () => {
     await server.close('the test is over');
     expect(fs.readdirSync(directory)).to.deep.equal([]);
   });
+
+  it('are removed though they are only being made when their server ends', async () => {
+    for (let run = 0; run < 10; run++) {
+      const server = new ExecServer(createLog('silent'));
+      const { client, wire } = memoryClient();
+      server.accept(wire);
+      await client.initialize();
+      client.raw(
+        JSON.stringify({ id: 'start', method: 'process/start', params: startParams('p', ['true']) }),
+      );
+      await client
+        .until(() => fs.readdirSync(directory).length > 0, 'the directory', 100)
+        .catch(() => undefined);
+      await server.close('the test is over');
+      expect(fs.readdirSync(directory)).to.deep.equal([]);
+    }
+  });
 });
