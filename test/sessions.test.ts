@@ -1,29 +1,10 @@
 import { expect } from 'chai';
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createLog } from '../src/log.js';
-import { ExecServer } from '../src/server.js';
-import { listen } from '../src/wire/listener.js';
 import { bytesOf, connectWebSocket, type TestClient } from './support/client.js';
-import { cleanup } from './support/environment.js';
-
-const listening = async (detachedTtlMs?: number): Promise<string> => {
-  const server = new ExecServer(createLog('silent'), detachedTtlMs === undefined ? {} : { detachedTtlMs });
-  const listener = await listen({
-    host: '127.0.0.1',
-    port: 0,
-    maxMessageBytes: 1024 * 1024,
-    allowedHosts: [],
-    onWire: (wire) => void server.accept(wire),
-    onRefused: () => undefined,
-  });
-  cleanup(async () => {
-    await Promise.all([listener.close(), server.close('the test is over')]);
-  });
-  return listener.url;
-};
+import { temporaryDirectory } from './support/files.js';
+import { listenLocal } from './support/local.js';
 
 const open = async (url: string, resumeSessionId: string | null): Promise<[TestClient, string]> => {
   const client = await connectWebSocket(url);
@@ -53,7 +34,7 @@ const resume = async (url: string, sessionId: string): Promise<TestClient> => {
 
 describe('a session', () => {
   it('can be resumed on another connection; its processes have gone on', async () => {
-    const url = await listening();
+    const { url } = await listenLocal();
     const [first, sessionId] = await open(url, null);
     await first.start('p', ['sh', '-c', 'echo one; read line; echo "got $line"; exit 5'], {
       pipeStdin: true,
@@ -72,7 +53,7 @@ describe('a session', () => {
   });
 
   it('that is attached can not be taken by another connection', async () => {
-    const url = await listening();
+    const { url } = await listenLocal();
     const [first, sessionId] = await open(url, null);
     const second = await connectWebSocket(url);
     expect(
@@ -87,7 +68,7 @@ describe('a session', () => {
   });
 
   it('that is unknown is refused', async () => {
-    const url = await listening();
+    const { url } = await listenLocal();
     const client = await connectWebSocket(url);
     expect(await client.refused('initialize', { clientName: 'test', resumeSessionId: 'S' })).to.deep.equal({
       code: -32600,
@@ -96,7 +77,7 @@ describe('a session', () => {
   });
 
   it('of a client that does not know how to resume ends with its connection', async () => {
-    const url = await listening();
+    const { url } = await listenLocal();
     const client = await connectWebSocket(url);
     const { sessionId } = await client.initialize();
     await client.close();
@@ -109,7 +90,7 @@ describe('a session', () => {
   });
 
   it('that nobody comes back for ends, with its processes', async () => {
-    const url = await listening(50);
+    const { url } = await listenLocal({ detachedTtlMs: 50 });
     const [client, sessionId] = await open(url, null);
     await client.start('p', ['sleep', '300']);
     await client.close();
@@ -124,11 +105,9 @@ describe('a session', () => {
   });
 
   it('without a client makes no process wait: the oldest output is dropped', async () => {
-    const url = await listening();
+    const { url } = await listenLocal();
     const [client, sessionId] = await open(url, null);
-    const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'exec-server-test-'));
-    cleanup(() => fs.rmSync(directory, { recursive: true }));
-    const done = path.join(directory, 'done');
+    const done = path.join(temporaryDirectory(), 'done');
     const script = `read line; head -c 3000000 /dev/zero; echo END; touch ${done}; sleep 300`;
     await client.start('p', ['sh', '-c', script], { pipeStdin: true });
     await client.write('p', 'go\n');
@@ -142,7 +121,7 @@ describe('a session', () => {
   });
 
   it('lets a process with a window wait: nothing of it is lost', async () => {
-    const url = await listening();
+    const { url } = await listenLocal();
     const [client, sessionId] = await open(url, null);
     await client.start('p', ['sh', '-c', 'head -c 3000000 /dev/zero; echo END'], { outputWindow: 65_536 });
     await client.until(() => client.output('p').length >= 65_536, 'a full window');
@@ -161,7 +140,7 @@ describe('a session', () => {
   });
 
   it('does not answer the requests of a connection that is gone to the next one', async () => {
-    const url = await listening();
+    const { url } = await listenLocal();
     const [client, sessionId] = await open(url, null);
     const script = 'stty raw -echo; printf ready; sleep 0.2; exec cat > /dev/null';
     await client.start('p', ['sh', '-c', script], { tty: true });

@@ -1,31 +1,10 @@
 import { expect } from 'chai';
 import { ExecServerClient, SessionLostError } from '../../src/client/index.js';
-import { createLog } from '../../src/log.js';
-import { ExecServer } from '../../src/server.js';
-import { listen } from '../../src/wire/listener.js';
 import { CuttingProxy } from '../support/cutting-proxy.js';
 import { cleanup, cookie } from '../support/environment.js';
+import { listenLocal } from '../support/local.js';
 
 const env = { PATH: process.env['PATH'] ?? '/usr/bin:/bin', ...cookie };
-
-type Listening = { readonly url: string; readonly stop: () => Promise<void> };
-
-const listening = async (detachedTtlMs = 30_000): Promise<Listening> => {
-  const server = new ExecServer(createLog('silent'), { detachedTtlMs });
-  const listener = await listen({
-    host: '127.0.0.1',
-    port: 0,
-    maxMessageBytes: 16 * 1024 * 1024,
-    allowedHosts: [],
-    onWire: (wire) => void server.accept(wire),
-    onRefused: () => undefined,
-  });
-  const stop = async (): Promise<void> => {
-    await Promise.all([listener.close(), server.close('the test is over')]);
-  };
-  cleanup(stop);
-  return { url: listener.url, stop };
-};
 
 const connect = async (url: string, options: { resumeWindow?: number } = {}): Promise<ExecServerClient> => {
   const client = await ExecServerClient.connectWebSocket({ url, resume: true, ...options });
@@ -35,7 +14,7 @@ const connect = async (url: string, options: { resumeWindow?: number } = {}): Pr
 
 describe('a client that resumes', () => {
   it('shows every line once and types every key once, however often the network is cut', async () => {
-    const { url } = await listening();
+    const { url } = await listenLocal();
     const proxy = await CuttingProxy.before(url);
     const client = await connect(proxy.url);
     const lines = 400_000;
@@ -77,7 +56,7 @@ describe('a client that resumes', () => {
   }).timeout(60_000);
 
   it('repeats a start whose answer was lost, and the process runs once', async () => {
-    const { url } = await listening();
+    const { url } = await listenLocal();
     const proxy = await CuttingProxy.before(url);
     const client = await connect(proxy.url);
     for (let run = 0; run < 10; run++) {
@@ -88,7 +67,7 @@ describe('a client that resumes', () => {
   });
 
   it('learns of an exit that it missed', async () => {
-    const { url } = await listening();
+    const { url } = await listenLocal();
     const proxy = await CuttingProxy.before(url);
     const client = await connect(proxy.url);
     const process = await client.start({
@@ -106,7 +85,7 @@ describe('a client that resumes', () => {
   });
 
   it('gives up when the session is gone, with SessionLostError for everything that waits', async () => {
-    const { url } = await listening(1);
+    const { url } = await listenLocal({ detachedTtlMs: 1 });
     const proxy = await CuttingProxy.before(url);
     const client = await connect(proxy.url);
     const process = await client.start({ argv: ['sleep', '60'], env });
@@ -118,7 +97,7 @@ describe('a client that resumes', () => {
   });
 
   it('gives up when there is no server any more in its window', async () => {
-    const { url, stop } = await listening();
+    const { url, stop } = await listenLocal();
     const client = await connect(url, { resumeWindow: 200 });
     const process = await client.start({ argv: ['sleep', '60'], env });
     await stop();
@@ -126,7 +105,7 @@ describe('a client that resumes', () => {
   });
 
   it('can be closed while it tries', async () => {
-    const { url, stop } = await listening();
+    const { url, stop } = await listenLocal();
     const client = await connect(url);
     const process = await client.start({ argv: ['sleep', '60'], env });
     await stop();

@@ -7,12 +7,11 @@ import { Budget } from '../../src/files/budget.js';
 import { redacted } from '../../src/inspect/redact.js';
 import { createLog } from '../../src/log.js';
 import { ExecServer } from '../../src/server.js';
-import { listen } from '../../src/wire/listener.js';
 import { streamWire } from '../../src/wire/stdio.js';
 import { connectWebSocket, memoryClient } from '../support/client.js';
 import { cleanup } from '../support/environment.js';
 import { makeTree, openBelow, temporaryDirectory } from '../support/files.js';
-import { connectLocal } from '../support/local.js';
+import { connectLocal, listenLocal } from '../support/local.js';
 
 describe('requests about files', () => {
   it('are refused before the handshake is over', async () => {
@@ -110,24 +109,13 @@ describe('the files of a client that can resume', () => {
     const root = temporaryDirectory();
     makeTree(root, { f: 'text' });
     const file = path.join(root, 'f');
-    const server = new ExecServer(createLog('silent'));
-    const listener = await listen({
-      host: '127.0.0.1',
-      port: 0,
-      maxMessageBytes: 1024 * 1024,
-      allowedHosts: [],
-      onWire: (wire) => void server.accept(wire),
-      onRefused: () => undefined,
-    });
-    cleanup(async () => {
-      await Promise.all([listener.close(), server.close('the test is over')]);
-    });
-    const first = await connectWebSocket(listener.url);
+    const { url } = await listenLocal();
+    const first = await connectWebSocket(url);
     const { sessionId } = await first.initialize({ resumeSessionId: null });
     await first.request('fs/open', { handleId: 'h', path: file });
     expect(openBelow(root)).to.equal(1);
     await first.close();
-    const second = await connectWebSocket(listener.url);
+    const second = await connectWebSocket(url);
     // the server learns of the end a little later
     const resume = { clientName: 'test', resumeSessionId: sessionId };
     while ((await second.call('initialize', resume)).error?.code === -32010);

@@ -12,11 +12,14 @@ let client: TestClient;
 let root: string;
 let at: (name: string) => string;
 
-beforeEach(async () => {
-  root = temporaryDirectory();
-  at = (name) => path.join(root, name);
-  client = await connectLocal();
-});
+/** In each group, not for the whole file: that would be for all files of a run. */
+const setUp = (): void => {
+  beforeEach(async () => {
+    root = temporaryDirectory();
+    at = (name) => path.join(root, name);
+    client = await connectLocal();
+  });
+};
 
 const aborted = (): AbortSignal => {
   const abort = new AbortController();
@@ -35,6 +38,8 @@ const removed = async (name: string, more: object = {}): Promise<void> => {
 };
 
 describe('fs/remove', () => {
+  setUp();
+
   it('removes a file, and a directory with all that it holds', async () => {
     makeTree(root, { f: '', 'a/b/c': '', 'a/.d': '', 'a/to': '->../kept', 'a/broken': '->no', kept: '' });
     execFileSync('mkfifo', [at('a/fifo')]);
@@ -115,6 +120,8 @@ const refusal = async (from: string, to: string, recursive = true): Promise<obje
   client.refused('fs/copy', params(from, to, recursive));
 
 describe('fs/copy', () => {
+  setUp();
+
   it('copies a file with its mode, of any size', async () => {
     const content = 'abc'.repeat(700_000);
     makeTree(root, { f: content, empty: '' });

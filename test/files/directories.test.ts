@@ -11,13 +11,18 @@ let client: TestClient;
 let root: string;
 let at: (name: string) => string;
 
-beforeEach(async () => {
-  root = temporaryDirectory();
-  at = (name) => path.join(root, name);
-  client = await connectLocal();
-});
+/** In each group, not for the whole file: that would be for all files of a run. */
+const setUp = (): void => {
+  beforeEach(async () => {
+    root = temporaryDirectory();
+    at = (name) => path.join(root, name);
+    client = await connectLocal();
+  });
+};
 
 describe('fs/createDirectory', () => {
+  setUp();
+
   it('makes parents, and minds no directory that is there', async () => {
     for (let time = 0; time < 2; time++) {
       expect(await client.request('fs/createDirectory', { path: at('a/b/c') })).to.deep.equal({});
@@ -72,6 +77,8 @@ const file = (fileName: string): object => ({ fileName, isDirectory: false, isFi
 const directory = (fileName: string): object => ({ fileName, isDirectory: true, isFile: false });
 
 describe('fs/readDirectory', () => {
+  setUp();
+
   it('lists what is there, links as what they lead to, and no broken ones', async () => {
     makeTree(root, {
       '.hidden': '',

@@ -14,11 +14,14 @@ let client: TestClient;
 let root: string;
 let at: (name: string) => string;
 
-beforeEach(async () => {
-  root = temporaryDirectory();
-  at = (name) => path.join(root, name);
-  client = await connectLocal();
-});
+/** In each group, not for the whole file: that would be for all files of a run. */
+const setUp = (): void => {
+  beforeEach(async () => {
+    root = temporaryDirectory();
+    at = (name) => path.join(root, name);
+    client = await connectLocal();
+  });
+};
 
 /** From here to the end of the test this process may read what its user may: root may read everything. */
 const giveUpRoot = (): void => {
@@ -33,6 +36,8 @@ const uri = (name: string): string => pathToFileURL(at(name)).href;
 const walkOptions = { maxDepth: 9, maxDirectories: 99, maxEntries: 99, followDirectorySymlinks: false };
 
 describe('where permission is denied', () => {
+  setUp();
+
   beforeEach(() => {
     makeTree(root, { secret: 'text', 'closed/f': '', 'z/f': '' });
     fs.chmodSync(at('secret'), 0o000);
@@ -93,6 +98,8 @@ const systemError = (code: string, errno: number): Error =>
   Object.assign(new Error('canary'), { code, errno });
 
 describe('the code of an error', () => {
+  setUp();
+
   for (const [code, errno, told, words] of [
     ['ENOENT', -2, -32004, 'no such file or directory'],
     ['EINVAL', -22, -32600, 'invalid argument'],

@@ -20,14 +20,17 @@ const connect = async (): Promise<TestClient> => {
   return connected;
 };
 
-beforeEach(async () => {
-  root = temporaryDirectory();
-  makeTree(root, { f: 'abcdefgh' });
-  file = path.join(root, 'f');
-  server = new ExecServer(createLog('silent'));
-  cleanup(() => server.close('the test is over'));
-  client = await connect();
-});
+/** In each group, not for the whole file: that would be for all files of a run. */
+const setUp = (): void => {
+  beforeEach(async () => {
+    root = temporaryDirectory();
+    makeTree(root, { f: 'abcdefgh' });
+    file = path.join(root, 'f');
+    server = new ExecServer(createLog('silent'));
+    cleanup(() => server.close('the test is over'));
+    client = await connect();
+  });
+};
 
 const open = async (handleId: string, name = file): Promise<unknown> =>
   client.request('fs/open', { handleId, path: name });
@@ -38,6 +41,8 @@ const block = async (handleId: string, offset: number, len: number): Promise<[st
 };
 
 describe('fs/open, fs/readBlock and fs/close', () => {
+  setUp();
+
   it('read a file in blocks; the end is told by a short one', async () => {
     expect(await open('h')).to.deep.equal({ handleId: 'h' });
     expect(await block('h', 0, 3)).to.deep.equal(['abc', false]);

@@ -11,20 +11,23 @@ let client: TestClient;
 let root: string;
 let at: (name: string) => string;
 
-beforeEach(async () => {
-  root = temporaryDirectory();
-  at = (name) => path.join(root, name);
-  client = await connectLocal();
-  makeTree(root, {
-    file: '123456',
-    dir: null,
-    link: '->file',
-    dirlink: '->dir',
-    broken: '->nowhere',
-    loop: '->loop',
-    'dir/f': '1',
+/** In each group, not for the whole file: that would be for all files of a run. */
+const setUp = (): void => {
+  beforeEach(async () => {
+    root = temporaryDirectory();
+    at = (name) => path.join(root, name);
+    client = await connectLocal();
+    makeTree(root, {
+      file: '123456',
+      dir: null,
+      link: '->file',
+      dirlink: '->dir',
+      broken: '->nowhere',
+      loop: '->loop',
+      'dir/f': '1',
+    });
   });
-});
+};
 
 /** The answer without the time of birth, which not every file system knows. */
 const metadata = async (name: string, more: object = {}): Promise<object> => {
@@ -34,6 +37,8 @@ const metadata = async (name: string, more: object = {}): Promise<object> => {
 };
 
 describe('fs/getMetadata', () => {
+  setUp();
+
   it('describes a file, a directory and a link’s target, in whole milliseconds', async () => {
     const time = new Date(1_600_000_000_500);
     fs.utimesSync(at('file'), time, time);
@@ -109,6 +114,8 @@ const canonical = async (name: string): Promise<unknown> =>
   (await client.request('fs/canonicalize', { path: name }))['path'];
 
 describe('fs/canonicalize', () => {
+  setUp();
+
   it('answers a file: URI without links and dots', async () => {
     makeTree(root, { 'a b%2f#?\\\n': '' });
     const uri = (name: string): string => pathToFileURL(at(name)).href;

@@ -15,13 +15,18 @@ let client: TestClient;
 let root: string;
 let at: (name: string) => string;
 
-beforeEach(async () => {
-  root = temporaryDirectory();
-  at = (name) => path.join(root, name);
-  client = await connectLocal();
-});
+/** In each group, not for the whole file: that would be for all files of a run. */
+const setUp = (): void => {
+  beforeEach(async () => {
+    root = temporaryDirectory();
+    at = (name) => path.join(root, name);
+    client = await connectLocal();
+  });
+};
 
 describe('fs/readFile', () => {
+  setUp();
+
   it('answers the bytes as they are, by path and by URI', async () => {
     const bytes = Buffer.from([0, 255, 10, 128, 65, 0]);
     fs.writeFileSync(at('a b%#?'), bytes);
@@ -140,6 +145,8 @@ describe('fs/readFile', () => {
 });
 
 describe('fs/writeFile', () => {
+  setUp();
+
   it('creates a file, and gives one that is there its new content and no other mode', async () => {
     expect(
       await client.request('fs/writeFile', { path: at('f'), dataBase64: base64('long text') }),
@@ -230,6 +237,8 @@ describe('fs/writeFile', () => {
 });
 
 describe('many requests at once', () => {
+  setUp();
+
   it('keep few files open', async () => {
     fs.writeFileSync(at('f'), 'text');
     let most = 0;

@@ -14,11 +14,14 @@ let client: TestClient;
 let root: string;
 let at: (name: string) => string;
 
-beforeEach(async () => {
-  root = temporaryDirectory();
-  at = (name) => path.join(root, name);
-  client = await connectLocal();
-});
+/** In each group, not for the whole file: that would be for all files of a run. */
+const setUp = (): void => {
+  beforeEach(async () => {
+    root = temporaryDirectory();
+    at = (name) => path.join(root, name);
+    client = await connectLocal();
+  });
+};
 
 type Walked = { entries: string[]; errors: string[]; truncated: unknown };
 
@@ -47,6 +50,8 @@ const found = (...entries: readonly string[]): Walked => ({
 const cut = (...entries: readonly string[]): Walked => ({ ...found(...entries), truncated: true });
 
 describe('fs/walk', () => {
+  setUp();
+
   const tree = { 'b/y': '', 'b/x/deep/er': '', a: '', 'c/z': '', '.git/head': '' };
 
   it('lists breadth first, each directory sorted by name, the root not', async () => {

@@ -2,13 +2,13 @@ import { expect } from 'chai';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createLog } from '../../src/log.js';
 import { ExecServer } from '../../src/server.js';
 import { memoryClient, startParams } from '../support/client.js';
 import { cleanup } from '../support/environment.js';
+import { temporaryDirectory } from '../support/files.js';
 import { connectLocal } from '../support/local.js';
 
 /** Names in the directories of FIFOs below the temporary directory of this test. */
@@ -19,13 +19,12 @@ describe('the FIFOs', () => {
   let directory: string;
 
   beforeEach(() => {
-    directory = fs.mkdtempSync(path.join(os.tmpdir(), 'exec-server-test-'));
+    directory = temporaryDirectory();
     const before = process.env['TMPDIR'];
     process.env['TMPDIR'] = directory;
     cleanup(() => {
       if (before === undefined) delete process.env['TMPDIR'];
       else process.env['TMPDIR'] = before;
-      fs.rmSync(directory, { recursive: true });
     });
   });
 

@@ -1,9 +1,8 @@
 import { expect } from 'chai';
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import { startParams, type TestClient } from '../support/client.js';
-import { cleanup } from '../support/environment.js';
+import { temporaryDirectory } from '../support/files.js';
 import { connectLocal } from '../support/local.js';
 
 /** The same error by pipe and by PTY. */
@@ -40,8 +39,7 @@ describe('a program that cannot be started', () => {
   };
 
   beforeEach(async () => {
-    directory = fs.mkdtempSync(path.join(os.tmpdir(), 'exec-server-test-'));
-    cleanup(() => fs.rmSync(directory, { recursive: true }));
+    directory = temporaryDirectory();
     client = await connectLocal();
   });
 

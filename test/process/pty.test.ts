@@ -1,17 +1,11 @@
 import { expect } from 'chai';
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
-import { cleanup, cookie } from '../support/environment.js';
+import { cookie } from '../support/environment.js';
+import { temporaryDirectory } from '../support/files.js';
 import { connectLocal } from '../support/local.js';
 
 const PATH = process.env['PATH'] ?? '/usr/bin:/bin';
-
-const temporaryDirectory = (): string => {
-  const directory = fs.mkdtempSync(path.join(os.tmpdir(), 'exec-server-test-'));
-  cleanup(() => fs.rmSync(directory, { recursive: true }));
-  return directory;
-};
 
 describe('a PTY', () => {
   it('has 24 rows and 80 columns, and is the terminal of a session that its child leads', async () => {
