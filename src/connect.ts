@@ -3,7 +3,7 @@ import type { ConnectionEvent } from '../machines/connection.js';
 import type { Notification, Reply } from '../machines/reply.js';
 import type { EncodedJson } from './encoded-json.js';
 import { InFlight } from './in-flight.js';
-import { encodeChunks } from './output/encode.js';
+import { encodeAround } from './output/encode.js';
 import { Outbox } from './output/outbox.js';
 import type { Outlet } from './output/outlet.js';
 import { TextOutlet } from './output/text-outlet.js';
@@ -200,7 +200,7 @@ export class Connection implements Attachment {
     this.violated(what);
   }
 
-  #encode(reply: Reply): string {
+  #encode(reply: Reply): string | Buffer {
     if (reply.type === 'reply') {
       return 'error' in reply ? encodeError(reply.id, reply.error) : encodeResult(reply.id, reply.result);
     }
@@ -208,10 +208,11 @@ export class Connection implements Attachment {
     const { id, log, afterSeq, maxBytes, exitCode, closed } = reply;
     const limit = Math.min(maxBytes ?? MAX_READ_BYTES, MAX_READ_BYTES);
     const { chunks, nextSeq } = log.page(afterSeq, limit, maxBytes !== undefined);
-    return (
-      `{"id":${id},"result":{"chunks":[${encodeChunks(chunks)}],"nextSeq":${nextSeq},` +
-      `"exited":${exitCode !== null},"exitCode":${exitCode},"closed":${closed},` +
-      `"failure":null,"sandboxDenied":false,"droppedBytes":${log.droppedBytes}}}`
+    return encodeAround(
+      `{"id":${id},"result":{"chunks":[`,
+      chunks,
+      `],"nextSeq":${nextSeq},"exited":${exitCode !== null},"exitCode":${exitCode},"closed":${closed},` +
+        `"failure":null,"sandboxDenied":false,"droppedBytes":${log.droppedBytes}}}`,
     );
   }
 

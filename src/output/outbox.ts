@@ -46,7 +46,7 @@ export class Outbox implements Outlet {
     this.#onFlushed = onFlushed;
   }
 
-  send(json: string, onTaken?: () => void): void {
+  send(json: string | Buffer, onTaken?: () => void): void {
     if (this.#closed) return;
     if (onTaken !== undefined) this.#waiting.push(onTaken);
     const message = this.#frame(json);
@@ -196,7 +196,7 @@ export class Outbox implements Outlet {
     this.#controlBytes += message.length;
   }
 
-  #frame(json: string): Buffer {
-    return this.#wire.framing.frame(Buffer.from(json));
+  #frame(json: string | Buffer): Buffer {
+    return this.#wire.framing.frame(typeof json === 'string' ? Buffer.from(json) : json);
   }
 }

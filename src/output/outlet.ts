@@ -5,9 +5,10 @@ export interface Outlet extends LogReader {
   /**
    * Sends a message that is no output. It goes before any output that is not on its way yet.
    *
+   * @param json its text, or that text as UTF-8
    * @param onTaken called when the wire has taken it; never, if it is closed before
    */
-  send(json: string, onTaken?: () => void): void;
+  send(json: string | Buffer, onTaken?: () => void): void;
   /** Gives away now as much as is taken. */
   flush(): void;
   /** The wire takes data again. */

@@ -22,9 +22,9 @@ export class TextOutlet implements Outlet {
     return this.#messages.length === 0 && this.#ready.size === 0;
   }
 
-  send(json: string, onTaken?: () => void): void {
+  send(json: string | Buffer, onTaken?: () => void): void {
     if (this.#closed) return;
-    this.#messages.push({ json, onTaken });
+    this.#messages.push({ json: json.toString(), onTaken });
     this.#schedule();
   }
 

@@ -3,7 +3,7 @@ import { Bytes } from '../../src/base64.js';
 import { Block } from '../../src/output/blocks.js';
 import {
   commandNames,
-  encodeChunks,
+  encodeAround,
   NotificationEncoder,
   type NotificationNames,
   processNames,
@@ -97,7 +97,7 @@ describe('NotificationEncoder', () => {
   }
 });
 
-describe('encodeChunks', () => {
+describe('encodeAround', () => {
   it('writes the chunks of an answer as JSON.stringify and the codec do', () => {
     const chunks = lengths.map((length, index) =>
       chunkOf(index + 1, index % 2 === 0 ? 'stdout' : 'pty', length),
@@ -112,10 +112,10 @@ describe('encodeChunks', () => {
       sandboxDenied: false,
       droppedBytes: 0,
     });
-    expect(`[${encodeChunks(chunks)}]`).to.equal(JSON.stringify(result.chunks));
+    expect(encodeAround('[', chunks, ']').toString()).to.equal(JSON.stringify(result.chunks));
   });
 
   it('writes nothing for nothing', () => {
-    expect(encodeChunks([])).to.equal('');
+    expect(encodeAround('é[', [], ']é').toString()).to.equal('é[]é');
   });
 });
