@@ -36,16 +36,23 @@ export const play = async (
   const interrupt = (error: unknown): void => interruption.abort(error);
   const endBySignal = (status: number): void => interrupt(new InterruptedError({ status }));
   const detach = (): void => interrupt(detached(comeBack));
+  let signalled: number | undefined;
+  const hangUp = (status: number): void => {
+    signalled = status;
+  };
   const stops =
     terminal === undefined
       ? [forwardSignals(remote, endBySignal)]
       : [
-          isGuest ? endOnSignals(endBySignal) : hangUpOnSignals(remote, endBySignal),
+          isGuest ? endOnSignals(endBySignal) : hangUpOnSignals(remote, hangUp, endBySignal),
           lend(terminal, remote, { interrupt, detach }),
         ];
   if (terminal === undefined && takesStdin) feed(process.stdin, remote).catch(interrupt);
   try {
-    return await Promise.race([show(remote, stdout, terminal), interrupted]);
+    const status = await Promise.race([show(remote, stdout, terminal), interrupted]);
+    // it has ended because it was told to: what it made of that is not what this command was asked for
+    if (signalled !== undefined) throw new InterruptedError({ status: signalled });
+    return status;
   } catch (error) {
     // nobody is left who would see it; refused only if it is gone with its connection
     if (!isGuest && !(error instanceof LeftRunning)) remote.terminate().catch(() => undefined);

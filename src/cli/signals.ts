@@ -43,11 +43,17 @@ export const forwardSignals = (remote: RemoteProcess, end: (status: number) => v
  * For a program in a terminal: with this process its terminal goes, whatever the signal is. It is told so by
  * SIGHUP, on which editors keep the text and shells their history.
  *
+ * @param begin called at once, with the exit status that this command will have, however the program ends
  * @param end called when it has ended or its time is over
  */
-export const hangUpOnSignals = (remote: RemoteProcess, end: (status: number) => void): (() => void) =>
+export const hangUpOnSignals = (
+  remote: RemoteProcess,
+  begin: (status: number) => void,
+  end: (status: number) => void,
+): (() => void) =>
   onSignals(
     (signal) => {
+      begin(signalStatus(signal));
       const ended = remote.closed.catch(() => undefined);
       void send(remote, 'hangup')
         .then(() => Promise.race([ended, sleep(HANGUP_GRACE_MS)]))
