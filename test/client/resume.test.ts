@@ -18,8 +18,9 @@ describe('a client that resumes', () => {
     const proxy = await CuttingProxy.before(url);
     const client = await connect(proxy.url);
     const lines = 400_000;
-    const printer = await client.start({ argv: ['seq', '-f', '%012.0f', String(lines)], env });
     const echo = await client.start({ argv: ['cat'], env, pipeStdin: true });
+    // read from its start on: nothing else is awaited in between
+    const printer = await client.start({ argv: ['seq', '-f', '%012.0f', String(lines)], env });
 
     const printed = (async () => {
       let next = 1;
