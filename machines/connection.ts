@@ -176,7 +176,8 @@ const without = (
 const summary = (processId: string, ref: ProcessRef): ProcessSummary => {
   const { context, value } = ref.getSnapshot();
   const live = typeof value === 'object' ? value.live : 'starting';
-  const state = typeof live === 'object' ? ('exited' in live ? 'exited' : 'retained') : live;
+  const named = typeof live === 'object' ? ('exited' in live ? 'exited' : 'retained') : live;
+  const state = named === 'ending' ? 'running' : named;
   return { processId, state, tty: context.launch.tty, pid: context.pid, exitCode: context.exitCode };
 };
 

@@ -2,7 +2,7 @@ import { assertEvent, assign, cancel, enqueueActions, fromCallback, sendParent, 
 import type { OutputLog } from '../src/output/log.js';
 import type { ChildCommand, ChildEvent, ChildInput, ProcessHost } from '../src/process/actor.js';
 import type { Launch } from '../src/process/launch.js';
-import type { Params, WriteStatus } from '../src/protocol.js';
+import type { EndReason, Params, WriteStatus } from '../src/protocol.js';
 import type { RequestId } from '../src/rpc.js';
 import type { Reply } from './reply.js';
 import { invalidRequest, succeeded } from './reply.js';
@@ -24,6 +24,10 @@ export type ProcessEvent =
   | ChildEvent
   | { readonly type: 'output.appended' }
   | { readonly type: 'read.deadline'; readonly key: string }
+  /** The time that it may run, may be quiet, or has to end by itself, is over. */
+  | { readonly type: 'deadline.timeout' }
+  | { readonly type: 'deadline.idle' }
+  | { readonly type: 'deadline.grace' }
   /** Nobody is there to be told anything; a client may come back. */
   | { readonly type: 'session.detached' }
   | { readonly type: 'session.attached' }
@@ -31,6 +35,9 @@ export type ProcessEvent =
 
 /** A read that waits for output, an exit, or its deadline. */
 type ParkedRead = { readonly key: string; readonly id: RequestId; readonly params: Params<'process/read'> };
+
+/** A terminate that is answered when the sweep is done. */
+type PendingTerminate = { readonly id: RequestId; readonly running: boolean };
 
 /** A write whose bytes wait in front of the child, with the requests that it will answer. */
 type PendingWrite = { readonly writeId: string | undefined; readonly ids: RequestId[] };
@@ -51,9 +58,13 @@ export type ProcessInput = {
 export type ProcessContext = ProcessInput & {
   readonly pid: number | null;
   readonly exitCode: number | null;
+  readonly signal: string | null;
   readonly stdinOpen: boolean;
-  /** It was asked to end: its output is closed soon after it, whoever holds it. */
-  readonly terminated: boolean;
+  /** Why it was made to end; null: it was not. */
+  readonly endedBy: EndReason | null;
+  /** Its group was killed: its output is closed soon after it, whoever holds it. */
+  readonly killed: boolean;
+  readonly pendingTerminates: readonly PendingTerminate[];
   /** A client is there. */
   readonly attached: boolean;
   readonly parkedReads: readonly ParkedRead[];
@@ -75,6 +86,13 @@ const REMEMBERED_WRITES = 4096;
  * some time to be gone and its last output to be read; this leaves as much again.
  */
 const CLOSE_GRACE_MS = 1_000;
+
+/** As long as most supervisors leave a service to end by itself, and no longer than a person waits. */
+const DEFAULT_GRACE_MS = 5_000;
+
+/** Why a process ended that nobody made to end. */
+const endOf = ({ endedBy, signal }: ProcessContext): EndReason =>
+  endedBy ?? (signal === null ? 'exited' : 'signalled');
 
 const writeAnswer = (status: WriteStatus): object => ({ accepted: status === 'accepted', status });
 
@@ -112,6 +130,8 @@ const readReply = (
   afterSeq: params.afterSeq ?? 0,
   maxBytes: params.maxBytes,
   exitCode: context.exitCode,
+  signal: context.signal,
+  reason: context.exitCode === null ? null : endOf(context),
   closed,
 });
 
@@ -146,7 +166,14 @@ export const processMachine = setup({
     },
     stdinIsOpen: ({ context }) => context.stdinOpen,
     hasTerminal: ({ context }) => context.launch.tty,
-    wasTerminated: ({ context }) => context.terminated,
+    wasKilled: ({ context }) => context.killed,
+    isGraceful: ({ event }) => {
+      assertEvent(event, 'process.terminate');
+      const { signal, graceMs } = event.params;
+      return graceMs !== 0 && (graceMs !== undefined || (signal !== undefined && signal !== 'kill'));
+    },
+    isQuietForTooLong: ({ context }) => context.log.quietMs >= context.launch.idleTimeoutMs,
+    sweeps: ({ context }) => context.host.sweeps,
     outputIsSent: ({ context }) => !context.log.hasUnsent,
     isDetached: ({ context }) => !context.attached,
   },
@@ -163,9 +190,35 @@ export const processMachine = setup({
         assertEvent(event, 'child.exited');
         return event.exitCode;
       },
+      signal: ({ event }) => {
+        assertEvent(event, 'child.exited');
+        return event.signal;
+      },
       stdinOpen: false,
     }),
-    rememberTerminate: assign({ terminated: true }),
+    rememberTerminated: assign({ endedBy: ({ context }) => context.endedBy ?? 'terminated' }),
+    rememberTimeout: assign({ endedBy: ({ context }) => context.endedBy ?? 'timeout' }),
+    rememberIdle: assign({ endedBy: ({ context }) => context.endedBy ?? 'idle' }),
+    rememberDisconnected: assign({ endedBy: ({ context }) => context.endedBy ?? 'disconnected' }),
+    startDeadlines: enqueueActions(({ context, enqueue }) => {
+      const { timeoutMs, idleTimeoutMs } = context.launch;
+      if (timeoutMs > 0) {
+        enqueue.raise({ type: 'deadline.timeout' }, { delay: Math.min(timeoutMs, LONGEST_DELAY_MS) });
+      }
+      if (idleTimeoutMs > 0) {
+        enqueue.raise({ type: 'deadline.idle' }, { delay: Math.min(idleTimeoutMs, LONGEST_DELAY_MS) });
+      }
+    }),
+    waitForIdle: enqueueActions(({ context, enqueue }) => {
+      const left = Math.max(context.launch.idleTimeoutMs - context.log.quietMs, 1);
+      enqueue.raise({ type: 'deadline.idle' }, { delay: Math.min(left, LONGEST_DELAY_MS) });
+    }),
+    // the earliest of several ends it: nobody can put off what another has asked for
+    startGrace: enqueueActions(({ event, enqueue }) => {
+      assertEvent(event, 'process.terminate');
+      const { graceMs = DEFAULT_GRACE_MS } = event.params;
+      enqueue.raise({ type: 'deadline.grace' }, { delay: Math.min(graceMs, LONGEST_DELAY_MS) });
+    }),
     rememberDetached: assign({ attached: false }),
     rememberAttached: assign({ attached: true }),
     dropParkedReads: enqueueActions(({ context, enqueue }) => {
@@ -242,6 +295,7 @@ export const processMachine = setup({
       assertEvent(event, 'process.write');
       const { writeId, chunk } = event.params;
       context.pendingWrites.push({ writeId, ids: [event.id] });
+      context.log.noteInput();
       remember(context, writeId, undefined);
       enqueue.sendTo('child', { type: 'write', chunk });
     }),
@@ -279,19 +333,48 @@ export const processMachine = setup({
       return refusedWrite(event.id, writeId, 'starting', `process id ${context.processId} is starting`);
     }),
 
-    answerTerminateRunning: sendParent(({ event }): Reply => {
+    answerTerminate: enqueueActions(({ context, event, enqueue }) => {
+      assertEvent(event, 'process.terminate');
+      const running = context.exitCode === null;
+      if (!context.host.sweeps) {
+        enqueue.sendParent(succeeded(event.id, { running }));
+        return;
+      }
+      enqueue.assign({ pendingTerminates: [...context.pendingTerminates, { id: event.id, running }] });
+    }),
+    answerCancel: sendParent(({ event }): Reply => {
       assertEvent(event, 'process.terminate');
       return succeeded(event.id, { running: true });
     }),
-    answerTerminateEnded: sendParent(({ event }): Reply => {
-      assertEvent(event, 'process.terminate');
-      return succeeded(event.id, { running: false });
+    answerSwept: enqueueActions(({ context, event, enqueue }) => {
+      assertEvent(event, 'child.swept');
+      const { survivors } = event;
+      for (const { id, running } of context.pendingTerminates) {
+        enqueue.sendParent(succeeded(id, { running, survivors }));
+      }
+      enqueue.assign({ pendingTerminates: [] });
+    }),
+    answerUnswept: enqueueActions(({ context, enqueue }) => {
+      for (const { id, running } of context.pendingTerminates) enqueue.sendParent(succeeded(id, { running }));
     }),
     answerDone: sendParent(({ event }): Reply => {
       assertEvent(event, ['process.signal', 'process.resize', 'process.closeStdin', 'process.ack']);
       return succeeded(event.id, {});
     }),
-    killGroup: sendTo('child', { type: 'kill' }),
+    killGroup: enqueueActions(({ enqueue }) => {
+      enqueue.assign({ killed: true });
+      enqueue.sendTo('child', { type: 'kill' });
+    }),
+    /** Nothing of it is left that could end by itself. */
+    killAfterGrace: enqueueActions(({ context, enqueue }) => {
+      if (context.endedBy !== 'terminated' || context.killed) return;
+      enqueue.assign({ killed: true });
+      enqueue.sendTo('child', { type: 'kill' });
+    }),
+    signalEnd: sendTo('child', ({ event }): ChildCommand => {
+      assertEvent(event, 'process.terminate');
+      return { type: 'signal', signal: event.params.signal ?? 'terminate' };
+    }),
     forwardSignal: sendTo('child', ({ event }): ChildCommand => {
       assertEvent(event, 'process.signal');
       return { type: 'signal', signal: event.params.signal };
@@ -309,7 +392,7 @@ export const processMachine = setup({
     },
     tellExited: ({ context, event }) => {
       assertEvent(event, 'child.exited');
-      context.log.exited(event.exitCode, event.signal);
+      context.log.exited(event.exitCode, event.signal, endOf({ ...context, signal: event.signal }));
     },
     tellClosed: ({ context }) => {
       context.log.closed();
@@ -332,8 +415,11 @@ export const processMachine = setup({
     ...input,
     pid: null,
     exitCode: null,
+    signal: null,
     stdinOpen: false,
-    terminated: false,
+    endedBy: null,
+    killed: false,
+    pendingTerminates: [],
     attached: true,
     parkedReads: [],
     readsParked: 0,
@@ -355,6 +441,7 @@ export const processMachine = setup({
         'child.wrote': { actions: 'answerFirstWrite' },
         'child.refusedWrite': { actions: 'answerFirstWrite' },
         'child.stdinBroken': { actions: 'breakStdin' },
+        'child.swept': { actions: 'answerSwept' },
         'session.detached': { actions: ['rememberDetached', 'dropParkedReads'] },
         'session.attached': { actions: 'rememberAttached' },
       },
@@ -363,11 +450,14 @@ export const processMachine = setup({
         starting: {
           description: 'Waiting for its turn to fork, then for what came of it.',
           on: {
-            'child.spawned': { target: 'running', actions: ['rememberChild', 'answerStart'] },
+            'child.spawned': {
+              target: 'running',
+              actions: ['rememberChild', 'answerStart', 'startDeadlines'],
+            },
             'child.failed': { target: '#process.evicted', actions: 'rejectStart' },
             'process.terminate': {
               target: '#process.evicted',
-              actions: ['answerTerminateRunning', 'rejectCancelledStart'],
+              actions: ['answerCancel', 'rejectCancelledStart'],
             },
             'process.read': { actions: 'rejectStarting' },
             'process.write': { actions: 'refuseEarlyWrite' },
@@ -383,7 +473,7 @@ export const processMachine = setup({
           on: {
             'child.exited': [
               {
-                guard: 'wasTerminated',
+                guard: 'wasKilled',
                 target: 'exited.closing',
                 actions: ['rememberExit', 'tellExited'],
               },
@@ -395,7 +485,19 @@ export const processMachine = setup({
               { guard: 'stdinIsOpen', actions: 'forwardWrite' },
               { actions: 'refuseWrite' },
             ],
-            'process.terminate': { actions: ['rememberTerminate', 'killGroup', 'answerTerminateRunning'] },
+            'process.terminate': [
+              {
+                guard: 'isGraceful',
+                actions: ['rememberTerminated', 'startGrace', 'signalEnd', 'answerTerminate'],
+              },
+              { actions: ['rememberTerminated', 'killGroup', 'answerTerminate'] },
+            ],
+            'deadline.grace': { actions: 'killGroup' },
+            'deadline.timeout': { actions: ['rememberTimeout', 'killGroup'] },
+            'deadline.idle': [
+              { guard: 'isQuietForTooLong', actions: ['rememberIdle', 'killGroup'] },
+              { actions: 'waitForIdle' },
+            ],
             'process.signal': { actions: ['forwardSignal', 'answerDone'] },
             'process.resize': [
               { guard: 'hasTerminal', actions: ['forwardResize', 'answerDone'] },
@@ -403,8 +505,22 @@ export const processMachine = setup({
             ],
             'process.closeStdin': { actions: ['endStdin', 'closeStdinForWrites', 'answerDone'] },
             'process.ack': { actions: ['acknowledgeOutput', 'answerDone'] },
-            'session.end': { target: '#process.evicted', actions: 'rejectPending' },
+            'session.end': {
+              target: 'ending',
+              actions: ['rememberDisconnected', 'rejectPending', 'killGroup'],
+            },
           },
+        },
+        ending: {
+          description:
+            'Its session is over and its group killed: its exit is told, if anybody is left to hear.',
+          on: {
+            'child.exited': {
+              target: '#process.evicted',
+              actions: ['rememberExit', 'tellExited', 'tellClosed'],
+            },
+          },
+          after: { closeGrace: { target: '#process.evicted' } },
         },
         exited: {
           description:
@@ -417,7 +533,7 @@ export const processMachine = setup({
               { actions: 'refuseWrite' },
             ],
             // once it is closing a further one must not start the grace anew
-            'process.terminate': { actions: ['killGroup', 'answerTerminateEnded'] },
+            'process.terminate': { actions: ['killGroup', 'answerTerminate'] },
             'process.signal': { actions: ['forwardSignal', 'answerDone'] },
             'process.resize': [{ guard: 'hasTerminal', actions: 'answerDone' }, { actions: 'rejectResize' }],
             'process.closeStdin': { actions: 'answerDone' },
@@ -429,18 +545,27 @@ export const processMachine = setup({
             draining: {
               description: 'Output still comes, from descendants of the child.',
               on: {
-                'process.terminate': { target: 'closing', actions: ['killGroup', 'answerTerminateEnded'] },
+                'process.terminate': [
+                  { guard: 'isGraceful', actions: ['startGrace', 'signalEnd', 'answerTerminate'] },
+                  { target: 'closing', actions: ['killGroup', 'answerTerminate'] },
+                ],
+                'deadline.grace': { target: 'closing', actions: 'killGroup' },
+                'deadline.timeout': { target: 'closing', actions: 'killGroup' },
+                'deadline.idle': [
+                  { guard: 'isQuietForTooLong', target: 'closing', actions: 'killGroup' },
+                  { actions: 'waitForIdle' },
+                ],
               },
             },
             closing: {
-              description: 'It was terminated: its output is closed soon, though a stranger may hold it.',
+              description: 'Its group was killed: its output is closed soon, though a stranger may hold it.',
               after: { closeGrace: { actions: 'closeOutput' } },
             },
           },
         },
         retained: {
           description: 'All is told. Output can still be read, and the id is still taken.',
-          entry: ['tellClosed', 'answerParkedReadsAfterClose'],
+          entry: ['tellClosed', 'answerParkedReadsAfterClose', 'killAfterGrace'],
           initial: 'keeping',
           states: {
             keeping: {
@@ -468,7 +593,7 @@ export const processMachine = setup({
               { guard: 'writeWasSeen', actions: 'answerRepeatedWrite' },
               { actions: 'refuseWrite' },
             ],
-            'process.terminate': { actions: ['killGroup', 'answerTerminateEnded'] },
+            'process.terminate': { actions: ['killGroup', 'answerTerminate'] },
             'process.signal': { actions: 'answerDone' },
             'process.resize': [{ guard: 'hasTerminal', actions: 'answerDone' }, { actions: 'rejectResize' }],
             'process.closeStdin': { actions: 'answerDone' },
@@ -481,7 +606,7 @@ export const processMachine = setup({
     evicted: {
       description: 'Nothing is known of it any more.',
       type: 'final',
-      entry: 'releaseLog',
+      entry: ['answerUnswept', 'releaseLog'],
     },
   },
 });

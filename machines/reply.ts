@@ -1,5 +1,6 @@
 import type { EncodedJson } from '../src/encoded-json.js';
 import type { OutputLog } from '../src/output/log.js';
+import type { EndReason } from '../src/protocol.js';
 import type { RequestId, RpcError } from '../src/rpc.js';
 
 /**
@@ -17,6 +18,8 @@ export type Reply =
       readonly afterSeq: number;
       readonly maxBytes: number | undefined;
       readonly exitCode: number | null;
+      readonly signal: string | null;
+      readonly reason: EndReason | null;
       readonly closed: boolean;
     }
   /** A result whose JSON is made already, and may be long: the content of a file. */

@@ -86,12 +86,10 @@ export class Connection implements Attachment {
     return this.#wire.name;
   }
 
-  /** Ends the session and the wire: for the end of the server. */
+  /** Ends the session, and then the wire: for the end of the server. */
   end(reason: string): void {
     this.#reason = reason;
     this.#session.close();
-    this.outlet.flush();
-    this.#close(reason);
   }
 
   reply(reply: Reply): void {
@@ -205,13 +203,14 @@ export class Connection implements Attachment {
       return 'error' in reply ? encodeError(reply.id, reply.error) : encodeResult(reply.id, reply.result);
     }
     if (reply.type === 'reply.encoded') return `{"id":${reply.id},"result":${reply.result.json}}`;
-    const { id, log, afterSeq, maxBytes, exitCode, closed } = reply;
+    const { id, log, afterSeq, maxBytes, exitCode, signal, reason, closed } = reply;
     const limit = Math.min(maxBytes ?? MAX_READ_BYTES, MAX_READ_BYTES);
     const { chunks, nextSeq } = log.page(afterSeq, limit, maxBytes !== undefined);
     return encodeAround(
       `{"id":${id},"result":{"chunks":[`,
       chunks,
-      `],"nextSeq":${nextSeq},"exited":${exitCode !== null},"exitCode":${exitCode},"closed":${closed},` +
+      `],"nextSeq":${nextSeq},"exited":${exitCode !== null},"exitCode":${exitCode},` +
+        `"signal":${JSON.stringify(signal)},"reason":${JSON.stringify(reason)},"closed":${closed},` +
         `"failure":null,"sandboxDenied":false,"droppedBytes":${log.droppedBytes}}}`,
     );
   }

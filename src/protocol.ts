@@ -39,6 +39,7 @@ const stream = oneOf('stdout', 'stderr', 'pty').describe('pty: all output of a t
 const exitCode = wholeNumber(-(2 ** 31), 2 ** 31 - 1).describe(
   'The exit code, or 128 + the number of the signal that killed the process.',
 );
+const exitSignal = nonEmptyText.describe('The signal that killed the process, like SIGKILL.');
 const terminalSide = wholeNumber(1, MAX_TERMINAL_SIDE);
 const terminalSize = struct({ rows: terminalSide, cols: terminalSide }, 'an object with rows and cols');
 
@@ -81,6 +82,12 @@ const startParams = struct({
   outputBytesCap: optional(wholeNumber(0, MAX_OUTPUT_BYTES_CAP)).describe(
     'Bytes of output retained for this process. Default: 1 MiB.',
   ),
+  timeoutMs: optional(natural).describe(
+    'Milliseconds after its start at which the process is killed. Default and 0: never.',
+  ),
+  idleTimeoutMs: optional(natural).describe(
+    'Milliseconds without output and input after which the process is killed. Default and 0: never.',
+  ),
   outputWindow: optional(wholeNumber(1, Number.MAX_SAFE_INTEGER, 'from 1 to 2^53-1')).describe(
     'Bytes of output that may be on their way before process/ack. Default: no limit.',
   ),
@@ -110,6 +117,14 @@ const httpHeaders = list(struct({ name: text, value: text }), 'a list of headers
 const httpRequestId = text.describe("The client's key of a streamed body.");
 
 const handleId = textUpTo(32).describe("The client's key of an open file.");
+
+/** Why a process ended, as far as the server had a part in it (docs/protocol.md, Exit). */
+export const endReasons = ['exited', 'signalled', 'terminated', 'timeout', 'idle', 'disconnected'] as const;
+
+const endReason = oneOf(...endReasons).describe(
+  'exited, signalled: by itself. terminated: by a request. timeout, idle: by timeoutMs, idleTimeoutMs. ' +
+    'disconnected: with its session.',
+);
 
 export const signalNames = [
   'interrupt',
@@ -150,6 +165,8 @@ export const methods = {
       nextSeq: natural.describe('nextSeq - 1 is the afterSeq that reads on.'),
       exited: flag,
       exitCode: nullable(exitCode),
+      signal: optional(exitSignal),
+      reason: optional(endReason),
       closed: flag.describe('Nothing will follow.'),
       failure: nil,
       sandboxDenied: flag,
@@ -164,7 +181,23 @@ export const methods = {
     }),
     result: writeAnswer,
   },
-  'process/terminate': { params: processParams, result: struct({ running: flag }) },
+  'process/terminate': {
+    params: struct({
+      processId,
+      signal: optional(oneOf(...signalNames)).describe(
+        'Sent first; the group is killed when graceMs are over. Default: it is killed at once, or with graceMs: terminate.',
+      ),
+      graceMs: optional(natural).describe(
+        'Milliseconds between signal and kill. Default with signal: 5,000.',
+      ),
+    }),
+    result: struct({
+      running: flag,
+      survivors: optional(natural).describe(
+        'With --sweep: processes of its tree that are left. The answer waits for the sweep.',
+      ),
+    }),
+  },
   'process/signal': {
     params: struct({ processId, signal: oneOf(...signalNames) }),
     result: nothing,
@@ -308,8 +341,9 @@ const exited = struct({
   processId,
   seq,
   exitCode,
-  signal: nullable(nonEmptyText).describe('The signal that killed the process, like SIGKILL.'),
+  signal: nullable(exitSignal),
   sandboxDenied: flag,
+  reason: optional(endReason),
 });
 
 /** Every notification that the server sends. */
@@ -337,6 +371,7 @@ export type NotificationParams<N extends Notification> = t.TypeOf<(typeof notifi
 export type StartParams = Params<'process/start'>;
 export type EnvironmentInfo = Result<'environment/info'>;
 export type SignalName = (typeof signalNames)[number];
+export type EndReason = (typeof endReasons)[number];
 export type Stream = t.TypeOf<typeof stream>;
 export type WriteStatus = Result<'process/write'>['status'];
 export type ProcessSummary = Result<'process/list'>['processes'][number];

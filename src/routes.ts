@@ -174,9 +174,9 @@ const routes: Readonly<Record<Method, Route>> = {
     processId: params.processId,
     inputBytes: params.chunk.data.length,
   })),
-  'command/exec/terminate': route(methods['command/exec/terminate'], (id, params) => ({
-    event: { type: 'process.terminate', id, params },
-    processId: params.processId,
+  'command/exec/terminate': route(methods['command/exec/terminate'], (id, { processId }) => ({
+    event: { type: 'process.terminate', id, params: { processId, signal: undefined, graceMs: undefined } },
+    processId,
   })),
 };
 

@@ -37,5 +37,8 @@ export const toLaunch = (
     return refuse('networkProxy: a network proxy cannot be enforced on this executor');
   }
   const env = childEnvironment(params.envPolicy, params.env, process.env);
-  return right(new Launch({ argv, cwd: cwd.right, env, tty, arg0, pipeStdin, size }));
+  const { timeoutMs = 0, idleTimeoutMs = 0 } = params;
+  return right(
+    new Launch({ argv, cwd: cwd.right, env, tty, arg0, pipeStdin, size, timeoutMs, idleTimeoutMs }),
+  );
 };

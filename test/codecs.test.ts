@@ -428,7 +428,7 @@ describe('the bounds of numbers', () => {
 describe('texts', () => {
   it('may be empty, long, and of any characters', () => {
     for (const text of ['', '__proto__', '\0', '\ud800', '😀', 'x'.repeat(100_000)]) {
-      expect(accepted('process/terminate', { processId: text })).to.deep.equal({ processId: text });
+      expect(accepted('process/closeStdin', { processId: text })).to.deep.equal({ processId: text });
       expect(accepted('initialize', { clientName: text })).to.include({ clientName: text });
     }
   });

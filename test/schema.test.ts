@@ -71,6 +71,8 @@ const start = {
     includeOnly: ['b'],
   },
   outputBytesCap: 1,
+  timeoutMs: 1,
+  idleTimeoutMs: 1,
   outputWindow: 1,
   size: { rows: 24, cols: 80 },
   sandbox: 'any',
@@ -79,7 +81,14 @@ const start = {
 };
 const chunk = { seq: 1, stream: 'stdout', chunk: 'AA==' };
 const output = { processId: 'p', ...chunk };
-const exited = { processId: 'p', seq: 2, exitCode: 137, signal: 'SIGKILL', sandboxDenied: false };
+const exited = {
+  processId: 'p',
+  seq: 2,
+  exitCode: 137,
+  signal: 'SIGKILL',
+  sandboxDenied: false,
+  reason: 'idle',
+};
 const writeAnswer = { accepted: true, status: 'accepted' };
 
 const pathParams = { path: '/', followSymlinks: true, sandbox: 1 };
@@ -103,6 +112,8 @@ const examples: Readonly<Record<Method, { readonly params: object; readonly resu
       nextSeq: 2,
       exited: true,
       exitCode: 0,
+      signal: 'SIGTERM',
+      reason: 'signalled',
       closed: false,
       failure: null,
       sandboxDenied: false,
@@ -110,7 +121,10 @@ const examples: Readonly<Record<Method, { readonly params: object; readonly resu
     },
   },
   'process/write': { params: { processId: 'p', chunk: '', writeId: 'w' }, result: writeAnswer },
-  'process/terminate': { params: { processId: 'p' }, result: { running: true } },
+  'process/terminate': {
+    params: { processId: 'p', signal: 'hangup', graceMs: 1 },
+    result: { running: true, survivors: 0 },
+  },
   'process/signal': { params: { processId: 'p', signal: 'interrupt' }, result: {} },
   'process/resize': { params: { processId: 'p', rows: 1, cols: 1 }, result: {} },
   'process/closeStdin': { params: { processId: 'p' }, result: {} },

@@ -28,6 +28,12 @@ const options = {
     coerce: last<string>,
     describe: [...signals.keys()].join(', '),
   },
+  grace: {
+    type: 'number',
+    requiresArg: true,
+    coerce: last<number>,
+    describe: 'seconds after which it is killed if it has not ended',
+  },
 } as const;
 
 type Kill = InferredOptionTypes<typeof options> & { process: string };
@@ -49,11 +55,17 @@ export const killCommand: Command<Kill> = {
     parser.positional('process', processPositional).options(options).epilogue(SESSION_EPILOGUE),
   run: (argv, { stdout }) => {
     const signal = signalOf(argv.signal);
+    const { grace } = argv;
+    if (grace !== undefined && !(grace >= 0)) {
+      throw new UsageError('--grace must be a number of seconds, 0 or more');
+    }
     return inSession(argv, { command: 'kill', stdout }, async (session) => {
       const { processId, exitCode } = await findProcess(session, argv.process);
       if (exitCode !== null)
         throw new NoProcessError(`process ${processId} has exited already, with ${exitCode}`);
-      await session.client.rpc.call('process/signal', { processId, signal });
+      const { rpc } = session.client;
+      if (grace === undefined) await rpc.call('process/signal', { processId, signal });
+      else await rpc.call('process/terminate', { processId, signal, graceMs: Math.ceil(grace * 1000) });
       return 0;
     });
   },

@@ -44,6 +44,12 @@ const runOptions = {
     coerce: last<number>,
     describe: 'seconds after which it is killed, with exit status 124',
   },
+  'idle-timeout': {
+    type: 'number',
+    requiresArg: true,
+    coerce: last<number>,
+    describe: 'the same for seconds without output and input; with --detach, too',
+  },
   ...connectOption,
 } as const;
 
@@ -55,7 +61,7 @@ const EPILOGUE = `Without -i its stdin is empty. With -t ${DETACH_KEY} (within a
 
 Exit status: that of the program, 128 + n if signal n killed it;
   2    the words here can't be used
-  124  it ran for longer than --timeout
+  124  it ran for longer than --timeout, or was quiet for longer than --idle-timeout
   125  the server could not be reached, or was lost
   126  the program can't be executed
   127  the program or --cwd was not found`;
@@ -89,10 +95,11 @@ type Argv = ArgumentsCamelCase<InferredOptionTypes<typeof runOptions>>;
 
 /** What can be known to be wrong before a server is asked. */
 const check = (argv: Argv, url: string | undefined, program: readonly string[]): void => {
-  const { cwd, timeout, tty, detach } = argv;
+  const { cwd, timeout, idleTimeout, tty, detach } = argv;
   if (program.length === 0) throw new UsageError('run: the program is missing: exec-server run -- CMD ARG…');
-  if (timeout !== undefined && !(timeout > 0 && timeout <= MAX_TIMEOUT_S)) {
-    throw new UsageError('--timeout must be a number of seconds above 0 (and below 25 days)');
+  for (const [name, seconds] of Object.entries({ timeout, 'idle-timeout': idleTimeout })) {
+    if (seconds === undefined || (seconds > 0 && seconds <= MAX_TIMEOUT_S)) continue;
+    throw new UsageError(`--${name} must be a number of seconds above 0 (and below 25 days)`);
   }
   if (url !== undefined && cwd !== undefined && !/^(\/|file:)/.test(cwd)) {
     throw new UsageError('--cwd must be an absolute path on the machine of the server');
@@ -115,7 +122,7 @@ const startOptions = (
   variables: Readonly<Record<string, string>>,
   isLocal: boolean,
 ): StartOptions => {
-  const { cwd, stdin, timeout, tty } = argv;
+  const { cwd, stdin, timeout, idleTimeout, tty } = argv;
   const base = isLocal ? localEnvironment() : plainEnvironment(client.environmentInfo);
   const directory = isLocal ? path.resolve(cwd ?? '.') : cwd;
   return {
@@ -125,6 +132,7 @@ const startOptions = (
     pipeStdin: stdin,
     ...(directory === undefined ? {} : { cwd: directory }),
     ...(timeout === undefined ? {} : { timeoutMs: timeout * 1000 }),
+    ...(idleTimeout === undefined ? {} : { idleTimeoutMs: idleTimeout * 1000 }),
   };
 };
 

@@ -9,9 +9,9 @@ import {
   StdinClosedError,
 } from './errors.js';
 import { textDecoder } from './output.js';
-import { type ExitStatus, OUTPUT_WINDOW, RemoteProcess, type StartOptions } from './remote-process.js';
+import { OUTPUT_WINDOW, RemoteProcess, type StartOptions } from './remote-process.js';
 import { RpcClient } from './rpc-client.js';
-import type { ProcessNotice } from './sequencer.js';
+import type { ExitStatus, ProcessNotice } from './sequencer.js';
 import type { Transport } from './transport.js';
 
 /** How long things may take that nobody should wait long for, in milliseconds. */
@@ -22,6 +22,9 @@ const DEFAULT_PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/b
 
 /** What terminals on the other side of a client nearly always are. */
 const DEFAULT_TERM = 'xterm-256color';
+
+/** The server's deadline comes so much after the client's own, which tells more: for a client that is gone by then. */
+const BACKSTOP_MS = 1_000;
 
 /** Output that `run` keeps for each stream if it isn't told otherwise. */
 const DEFAULT_MAX_BUFFER = 64 * 1024 * 1024;
@@ -78,8 +81,8 @@ export class ClientCore implements AsyncDisposable {
     rpc.on('output', ({ processId, seq, stream, chunk }) =>
       this.#notify(processId, { kind: 'output', seq, stream, data: chunk.data }),
     );
-    rpc.on('exited', ({ processId, seq, exitCode, signal }) =>
-      this.#notify(processId, { kind: 'exited', seq, exitCode, signal }),
+    rpc.on('exited', ({ processId, seq, exitCode, signal, reason = null }) =>
+      this.#notify(processId, { kind: 'exited', seq, exitCode, signal, reason }),
     );
     rpc.on('closed', ({ processId, seq }) => this.#notify(processId, { kind: 'closed', seq }));
     rpc.on('resumed', () => {
@@ -238,6 +241,7 @@ export class ClientCore implements AsyncDisposable {
 
   #startParams(processId: string, options: StartOptions): Params<'process/start'> {
     const { argv, cwd, env, tty = false, size, pipeStdin, arg0, outputBytesCap } = options;
+    const { timeoutMs, idleTimeoutMs } = options;
     return {
       processId,
       argv: [...argv],
@@ -248,6 +252,8 @@ export class ClientCore implements AsyncDisposable {
       pipeStdin,
       envPolicy: undefined,
       outputBytesCap,
+      timeoutMs: timeoutMs === undefined ? undefined : Math.ceil(timeoutMs) + BACKSTOP_MS,
+      idleTimeoutMs: idleTimeoutMs === undefined ? undefined : Math.ceil(idleTimeoutMs),
       outputWindow: OUTPUT_WINDOW,
       size,
       sandbox: undefined,

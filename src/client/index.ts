@@ -100,7 +100,8 @@ export const launchExecServer = async (
 export type { InitializeOptions, RunBytesResult, RunOptions, RunResult } from './client.js';
 export * from './errors.js';
 export type { OutputChunk, OutputStream } from './output.js';
-export type { ExitStatus, RemoteProcess, StartOptions } from './remote-process.js';
+export type { RemoteProcess, StartOptions, TerminateOptions } from './remote-process.js';
+export type { ExitStatus } from './sequencer.js';
 export type { ProcessSummary } from '../protocol.js';
 export type { CallParams, RpcClient, RpcEvents } from './rpc-client.js';
 export type { Transport, TransportEvents } from './transport.js';

@@ -4,15 +4,7 @@ import { after } from './deadline.js';
 import { StdinClosedError, OutputLostError } from './errors.js';
 import { OutputBuffer, type OutputChunk, OutputStream } from './output.js';
 import type { RpcClient } from './rpc-client.js';
-import { firstSeq, type ProcessNotice, Sequencer } from './sequencer.js';
-
-/** How a process ended. */
-export type ExitStatus = {
-  /** Its code, or 128 + the number of the signal that killed it. */
-  readonly exitCode: number;
-  /** `SIGKILL`, …; null if it ended by itself. */
-  readonly signal: string | null;
-};
+import { type ExitStatus, firstSeq, type ProcessNotice, Sequencer } from './sequencer.js';
 
 export type StartOptions = {
   /** The program and its arguments. A program without a slash is looked up in the PATH of `env`. */
@@ -33,11 +25,18 @@ export type StartOptions = {
   readonly outputBytesCap?: number;
   /** Aborted, it terminates the process; everything rejects with the signal's reason. */
   readonly signal?: AbortSignal;
-  /** Milliseconds until the process is terminated, and everything rejects with a TimeoutError. */
+  /**
+   * Milliseconds until the process is terminated, and everything rejects with a TimeoutError. Counted here,
+   * and by the server, too, whatever becomes of the connection.
+   */
   readonly timeoutMs?: number;
+  /** The same for the time without output and input; counted by the server. */
+  readonly idleTimeoutMs?: number;
   /** The process's key in this session. Default: one that was not used before. */
   readonly processId?: string;
 };
+
+export type TerminateOptions = { readonly signal?: SignalName; readonly graceMs?: number };
 
 /** Bytes of output on their way before the readers here have taken some; the process waits then. */
 export const OUTPUT_WINDOW = 1024 * 1024;
@@ -163,10 +162,14 @@ export class RemoteProcess implements AsyncDisposable {
     await this.#rpc.call('process/signal', { processId: this.processId, signal });
   }
 
-  /** Kills its process group. Resolves with whether it was still running. */
-  async terminate(): Promise<boolean> {
+  /**
+   * Kills its process group: at once, or `graceMs` (5,000) after a signal (`'terminate'`) that lets it end by
+   * itself. Resolves with whether it was still running.
+   */
+  async terminate({ signal, graceMs }: TerminateOptions = {}): Promise<boolean> {
     this.#buffer.flow();
-    const { running } = await this.#rpc.call('process/terminate', { processId: this.processId });
+    const params = { processId: this.processId, signal, graceMs };
+    const { running } = await this.#rpc.call('process/terminate', params);
     return running;
   }
 
@@ -258,7 +261,7 @@ export class RemoteProcess implements AsyncDisposable {
         break;
       case 'exited':
         this.#buffer.exited(notice.seq);
-        this.#settleExit({ exitCode: notice.exitCode, signal: notice.signal });
+        this.#takeExit(notice);
         break;
       case 'closed':
         this.#buffer.end();
@@ -266,6 +269,14 @@ export class RemoteProcess implements AsyncDisposable {
         this.#leave();
         break;
     }
+  }
+
+  #takeExit({ exitCode, signal, reason }: ExitStatus): void {
+    if (reason === 'timeout' || reason === 'idle') {
+      const what = reason === 'timeout' ? 'ran for too long' : 'was quiet for too long';
+      this.#fail(new DOMException(`${this.processId} ${what}`, 'TimeoutError'));
+    }
+    this.#settleExit({ exitCode, signal, reason });
   }
 
   #inTurn(task: () => Promise<void>): Promise<void> {

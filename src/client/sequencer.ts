@@ -1,14 +1,19 @@
-import type { Result, Stream } from '../protocol.js';
+import type { EndReason, Result, Stream } from '../protocol.js';
+
+/** How a process ended. */
+export type ExitStatus = {
+  /** Its code, or 128 + the number of the signal that killed it. */
+  readonly exitCode: number;
+  /** `SIGKILL`, …; null if it ended by itself. */
+  readonly signal: string | null;
+  /** Whether it ended by itself (`exited`, `signalled`), or was made to; null: the server doesn't tell. */
+  readonly reason: EndReason | null;
+};
 
 /** What happens to a process, as its notifications tell it. */
 export type ProcessNotice =
   | { readonly kind: 'output'; readonly seq: number; readonly stream: Stream; readonly data: Uint8Array }
-  | {
-      readonly kind: 'exited';
-      readonly seq: number;
-      readonly exitCode: number;
-      readonly signal: string | null;
-    }
+  | ({ readonly kind: 'exited'; readonly seq: number } & ExitStatus)
   | { readonly kind: 'closed'; readonly seq: number };
 
 type ReadResult = Result<'process/read'>;
@@ -91,7 +96,7 @@ export class Sequencer {
         if (seq >= this.#next) this.#keep({ kind: 'output', seq, stream, data: chunk.data });
       }
       this.#deliver();
-      if (this.#next === missing && this.#early.size > 0) this.#settle(answer?.exitCode ?? null);
+      if (this.#next === missing && this.#early.size > 0) this.#settle(answer && exitOf(answer));
     }
     this.#recovering = false;
   }
@@ -121,23 +126,26 @@ export class Sequencer {
   }
 
   /** An exit for which no number is left was before the output with which this one began. */
-  #exitBefore({ exited, exitCode, closed, nextSeq }: ReadResult): void {
-    if (!exited || exitCode === null || this.#exitIsKnown) return;
+  #exitBefore(answer: ReadResult): void {
+    const { closed, nextSeq } = answer;
+    const exit = exitOf(answer);
+    if (exit === undefined || this.#exitIsKnown) return;
     const early = [...this.#early.keys()].filter((seq) => seq < nextSeq).length;
     const missing = nextSeq - this.#next - early;
     if (missing > (closed ? 1 : 0)) return;
     this.#exitIsKnown = true;
-    this.#events.notice({ kind: 'exited', seq: 0, exitCode, signal: null });
+    this.#events.notice({ kind: 'exited', seq: 0, ...exit });
   }
 
   /** Numbers without output: the close is the last of all, the exit another, and what is left was dropped. */
-  #fillUpTo(end: number, { exited, exitCode, closed, nextSeq, chunks }: ReadResult): void {
+  #fillUpTo(end: number, answer: ReadResult): void {
+    const { closed, nextSeq, chunks } = answer;
+    const exit = exitOf(answer);
     for (let seq = this.#next; seq < end; seq++) {
       if (this.#early.has(seq)) continue;
       if (closed && chunks.length === 0 && seq === nextSeq - 1) this.#keep({ kind: 'closed', seq });
-      else if (exited && exitCode !== null && !this.#exitIsKnown) {
-        this.#keep({ kind: 'exited', seq, exitCode, signal: null });
-      } else {
+      else if (exit !== undefined && !this.#exitIsKnown) this.#keep({ kind: 'exited', seq, ...exit });
+      else {
         this.#events.lost(seq);
         this.#next = Math.max(this.#next, seq + 1);
       }
@@ -145,10 +153,9 @@ export class Sequencer {
   }
 
   /** The server has no output of the next number: it is that of the exit, or the output was dropped. */
-  #settle(exitCode: number | null): void {
-    if (exitCode !== null && !this.#exitIsKnown) {
-      // process/read tells no signal
-      this.#keep({ kind: 'exited', seq: this.#next, exitCode, signal: null });
+  #settle(exit: ExitStatus | undefined): void {
+    if (exit !== undefined && !this.#exitIsKnown) {
+      this.#keep({ kind: 'exited', seq: this.#next, ...exit });
     } else {
       this.#next = Math.min(...this.#early.keys());
       this.#events.lost(this.#next - 1);
@@ -156,6 +163,10 @@ export class Sequencer {
     this.#deliver();
   }
 }
+
+/** What a read tells of the exit. Older servers leave out all but the code. */
+const exitOf = ({ exited, exitCode, signal, reason }: ReadResult): ExitStatus | undefined =>
+  exited && exitCode !== null ? { exitCode, signal: signal ?? null, reason: reason ?? null } : undefined;
 
 /** The number with which output begins that a read of all of it has: 1, if nothing was dropped. */
 export const firstSeq = ({ chunks, droppedBytes, nextSeq, closed }: ReadResult): number => {

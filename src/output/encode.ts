@@ -76,8 +76,8 @@ export class NotificationEncoder {
       return `{"method":"${output}",${params},"stream":"${record.stream}","chunk":"${base64Of(record)}"}}`;
     }
     if (record.kind === 'closed') return closed === null ? undefined : `{"method":"${closed}",${params}}}`;
-    const { exitCode, signal } = record;
-    return `{"method":"${exited}",${params},"exitCode":${exitCode},"signal":${JSON.stringify(signal)},"sandboxDenied":false}}`;
+    const { exitCode, signal, reason } = record;
+    return `{"method":"${exited}",${params},"exitCode":${exitCode},"signal":${JSON.stringify(signal)},"sandboxDenied":false,"reason":"${reason}"}}`;
   }
 
   #middleOf(stream: string): Buffer {

@@ -1,4 +1,4 @@
-import type { Stream } from '../protocol.js';
+import type { EndReason, Stream } from '../protocol.js';
 import { BlockPool } from './blocks.js';
 import type { NotificationEncoder } from './encode.js';
 import type { Chunk, Close, Exit, LogRecord } from './record.js';
@@ -42,6 +42,7 @@ export class OutputLog {
   /** All bytes so far, and how many of them the client has taken. */
   #appendedBytes = 0;
   #acknowledgedBytes = 0;
+  #activeAt = performance.now();
   #retainedBytes = 0;
   #retainedChunks = 0;
   #droppedBytes = 0;
@@ -117,6 +118,7 @@ export class OutputLog {
     }
     this.#retainedBytes += length;
     this.#appendedBytes += length;
+    this.#activeAt = performance.now();
     if (this.#reader === undefined && !this.#hasWindow) this.#unsentFrom = this.#records.length;
     else this.#unsentBytes += length;
     this.#trim();
@@ -128,9 +130,9 @@ export class OutputLog {
   }
 
   /** Takes the next number for the exit of the process: after all output so far. */
-  exited(exitCode: number, signal: string | null): void {
+  exited(exitCode: number, signal: string | null, reason: EndReason): void {
     this.#exitSeq = this.#nextSeq;
-    this.#mark({ kind: 'exited', seq: this.#nextSeq++, exitCode, signal });
+    this.#mark({ kind: 'exited', seq: this.#nextSeq++, exitCode, signal, reason });
   }
 
   /** Takes the last number. */
@@ -163,6 +165,16 @@ export class OutputLog {
   sent(): void {
     this.#trim();
     if (this.#unsentBytes < RESUME_BELOW_BYTES) this.#openValve();
+  }
+
+  /** Input counts as activity of its process, too. */
+  noteInput(): void {
+    this.#activeAt = performance.now();
+  }
+
+  /** Milliseconds since the latest output or input, by a clock that doesn't jump. */
+  get quietMs(): number {
+    return performance.now() - this.#activeAt;
   }
 
   get unsentBytes(): number {

@@ -1,4 +1,4 @@
-import type { Stream } from '../protocol.js';
+import type { EndReason, Stream } from '../protocol.js';
 import type { Block } from './blocks.js';
 
 /** Output of one stream, contiguous in its block. */
@@ -17,6 +17,7 @@ export type Exit = {
   readonly seq: number;
   readonly exitCode: number;
   readonly signal: string | null;
+  readonly reason: EndReason;
 };
 export type Close = { readonly kind: 'closed'; readonly seq: number };
 export type LogRecord = Chunk | Exit | Close;

@@ -18,6 +18,8 @@ export class ProcessHost {
     readonly groups: SessionGroups,
     readonly fifos: FifoPool,
     readonly turns: Turns,
+    /** After each kill the child's whole tree is swept, and `child.swept` is told. */
+    readonly sweeps = false,
   ) {}
 
   toJSON(): object {
@@ -47,6 +49,8 @@ export type ChildEvent =
   | ({ readonly type: 'child.exited' } & ExitStatus)
   /** It has exited, and its output is at end of file. */
   | { readonly type: 'child.closed' }
+  /** After a kill, if the server sweeps: so many processes of its tree are left. */
+  | { readonly type: 'child.swept'; readonly survivors: number }
   /** The first write that waits was accepted, or refused. */
   | { readonly type: 'child.wrote' }
   | { readonly type: 'child.refusedWrite' }

@@ -12,6 +12,9 @@ export class Launch {
   readonly pipeStdin: boolean;
   /** PTY only. */
   readonly size: { readonly rows: number; readonly cols: number };
+  /** Milliseconds that it may run, and that it may be without output and input; 0: no limit. */
+  readonly timeoutMs: number;
+  readonly idleTimeoutMs: number;
 
   constructor(members: Omit<Launch, 'toJSON'>) {
     this.argv = members.argv;
@@ -21,6 +24,8 @@ export class Launch {
     this.arg0 = members.arg0;
     this.pipeStdin = members.pipeStdin;
     this.size = members.size;
+    this.timeoutMs = members.timeoutMs;
+    this.idleTimeoutMs = members.idleTimeoutMs;
   }
 
   /** For the inspector: no arguments, no values of the environment. */

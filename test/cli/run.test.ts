@@ -80,6 +80,14 @@ describe('exec-server run', () => {
     });
   });
 
+  it('ends by --idle-timeout with 124, in the words of the server', async () => {
+    expect(await runText(['run', '--idle-timeout', '0.2', 'sleep', '300'])).to.deep.equal({
+      status: 124,
+      stdout: '',
+      stderr: 'exec-server: process-1 was quiet for too long; it was ended\n',
+    });
+  });
+
   it('passes 50 MB through both ways', async () => {
     const bytes = randomBytes(50_000_000);
     const { status, stdout, stderr } = await run(['run', '-i', 'cat'], { input: bytes });

@@ -99,6 +99,20 @@ describe('exec-server ps, logs, kill, attach', () => {
     expect(followed).to.deep.equal({ status: 0, stdout: 'out\ntold\n', stderr: 'err\n' });
   });
 
+  it('kill what does not end by itself in its time', async () => {
+    const { url } = await launchListener();
+    const { session, processId } = await leave(url, ['sh', '-c', 'trap "" TERM; echo deaf; sleep 60']);
+    // deaf once it says so
+    while ((await runText(['logs', ...session, processId])).stdout === '');
+    expect(await runText(['kill', '--grace', '0.1', ...session, processId])).to.deep.equal(ok(''));
+    expect(await runText(['attach', ...session, processId])).to.deep.equal({
+      status: 137,
+      stdout: 'deaf\n',
+      stderr: '',
+    });
+    await usage(['kill', ...session, '--grace', '-1', 'p'], '--grace must be a number of seconds, 0 or more');
+  });
+
   it('pass stdin on to a process in pipes, and say in one line what is wrong', async () => {
     const { url } = await launchListener();
     const { session, sessionId, processId } = await leave(url, ['-i', 'sort']);

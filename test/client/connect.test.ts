@@ -40,6 +40,7 @@ describe('ExecServerClient.connectWebSocket', () => {
     expect(await client.run(['echo', 'hi'], { env })).to.deep.equal({
       exitCode: 0,
       signal: null,
+      reason: 'exited',
       stdout: 'hi\n',
       stderr: '',
     });
@@ -121,7 +122,8 @@ describe('ExecServerClient.connectWebSocket', () => {
     const client = await ExecServerClient.connectWebSocket({ url });
     const process = await client.start({ argv: ['sleep', '60'], env });
     server.kill('SIGTERM');
-    const error = await rejection(process.exit, ClosedError);
+    expect(await process.exit).to.include({ signal: 'SIGKILL', reason: 'disconnected' });
+    const error = await rejection(client.rpc.call('environment/status', {}), ClosedError);
     expect(error.message).to.equal(`the connection to the server is closed: ${url}: closed with code 1000`);
     await client.close();
   });

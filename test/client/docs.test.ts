@@ -38,7 +38,7 @@ describe('what is written about the client', () => {
         'sort: "a\\nb\\n", exit code 0',
         'cat: "hello"',
         'in a terminal: "40 120\\r\\n"',
-        'the shell: {"exitCode":3,"signal":null}',
+        'the shell: {"exitCode":3,"signal":null,"reason":"exited"}',
         'sleep: TimeoutError: sleep ran for more than 100 ms',
         'no-such-program: SERVER_ERROR -32603: process/start: cannot run "no-such-program": ' +
           "not found in the PATH of the child's environment",

@@ -9,6 +9,7 @@ describe('ExecServerClient.connectInProcess', () => {
     expect(await client.run(['sh', '-c', 'echo out; echo err >&2; exit 3'], { env })).to.deep.equal({
       exitCode: 3,
       signal: null,
+      reason: 'exited',
       stdout: 'out\n',
       stderr: 'err\n',
     });
@@ -21,7 +22,7 @@ describe('ExecServerClient.connectInProcess', () => {
     await other.close();
     expect((await one.rpc.call('process/list', {})).processes).to.have.lengthOf(1);
     await process.terminate();
-    expect(await process.exit).to.deep.equal({ exitCode: 137, signal: 'SIGKILL' });
+    expect(await process.exit).to.deep.equal({ exitCode: 137, signal: 'SIGKILL', reason: 'terminated' });
   });
 
   it('ends all that runs when it is closed, and what waits rejects', async () => {

@@ -134,7 +134,7 @@ describe('output that is missed', () => {
       ),
     );
     expect(await collect(process.stdout.text())).to.equal('abcd');
-    expect(await process.exit).to.deep.equal({ exitCode: 3, signal: null });
+    expect(await process.exit).to.deep.equal({ exitCode: 3, signal: null, reason: null });
     await process.closed;
     expect(server.requestsOf('process/read')).to.have.lengthOf(2);
   });
@@ -144,7 +144,7 @@ describe('output that is missed', () => {
     server.output(id, 1, 'a');
     server.closes(id, 3);
     server.answer(await server.requested('process/read'), page([], { nextSeq: 4, exitCode: 9 }));
-    expect(await process.exit).to.deep.equal({ exitCode: 9, signal: null });
+    expect(await process.exit).to.deep.equal({ exitCode: 9, signal: null, reason: null });
     await process.closed;
     expect(await collect(process.stdout.text())).to.equal('a');
   });
@@ -175,7 +175,7 @@ describe('output that is missed', () => {
       server.closes(id, 6);
       await answer(server);
       await process.closed;
-      expect(await process.exit).to.deep.equal({ exitCode: 0, signal: null });
+      expect(await process.exit).to.deep.equal({ exitCode: 0, signal: null, reason: null });
       const got: string[] = [];
       const reading = (async () => {
         for await (const part of process.stdout.text()) got.push(part);
@@ -221,7 +221,7 @@ describe('the flow of output', () => {
     }
     expect(peak).to.be.within(WINDOW, WINDOW + HELD + 2 * CHUNK);
     expect(all === numbered()).to.equal(true);
-    expect(await process.exit).to.deep.equal({ exitCode: 0, signal: null });
+    expect(await process.exit).to.deep.equal({ exitCode: 0, signal: null, reason: 'exited' });
   });
 
   it('a reader that leaves holds up nothing', async () => {
@@ -231,14 +231,14 @@ describe('the flow of output', () => {
       expect(data.length).to.be.greaterThan(0);
       break;
     }
-    expect(await process.exit).to.deep.equal({ exitCode: 0, signal: null });
+    expect(await process.exit).to.deep.equal({ exitCode: 0, signal: null, reason: 'exited' });
     await process.closed;
   });
 
   it('nobody has to read', async () => {
     const client = await connectInProcess();
     const process = await client.start({ argv: numbers, env });
-    expect(await process.exit).to.deep.equal({ exitCode: 0, signal: null });
+    expect(await process.exit).to.deep.equal({ exitCode: 0, signal: null, reason: 'exited' });
     await process.closed;
   });
 

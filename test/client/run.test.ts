@@ -22,6 +22,7 @@ describe('client.run', () => {
     expect(await client.run(['sh', '-c', script], { env })).to.deep.equal({
       exitCode: 7,
       signal: null,
+      reason: 'exited',
       stdout: 'ä\n\uFEFF',
       stderr: 'no\n',
     });

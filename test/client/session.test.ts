@@ -55,7 +55,7 @@ describe('a session that a client leaves', () => {
     await remote.write('two\n');
     await remote.end();
     expect(await stdoutOf(remote)).to.equal('one\ntwo\n');
-    expect(await remote.exit).to.deep.equal({ exitCode: 0, signal: null });
+    expect(await remote.exit).to.deep.equal({ exitCode: 0, signal: null, reason: 'exited' });
     await remote.closed;
     expect(remote.droppedBytes).to.equal(0);
 
@@ -74,7 +74,7 @@ describe('a session that a client leaves', () => {
     for await (const { stream, data } of remote.output)
       output.push(`${stream} ${Buffer.from(data).toString()}`);
     expect(output.toSorted()).to.deep.equal(['stderr err\n', 'stdout out\n']);
-    expect(await remote.exit).to.deep.equal({ exitCode: 7, signal: null });
+    expect(await remote.exit).to.deep.equal({ exitCode: 7, signal: null, reason: 'exited' });
     await remote.closed;
   });
 
@@ -97,7 +97,7 @@ describe('a session that a client leaves', () => {
     expect(remote.droppedBytes + text.length).to.equal(700_000);
     expect(remote.droppedBytes).to.be.above(0);
     expect(text).to.match(/\n200000\n$/);
-    expect(await remote.exit).to.deep.equal({ exitCode: 5, signal: null });
+    expect(await remote.exit).to.deep.equal({ exitCode: 5, signal: null, reason: 'exited' });
     await remote.closed;
   });
 
@@ -134,7 +134,7 @@ describe('a session that a client leaves', () => {
       if (lines > 100_000 && proxy.cuts === 0) proxy.cut();
     }
     expect({ lines, dropped: remote.droppedBytes }).to.deep.equal({ lines: last, dropped: 0 });
-    expect(await remote.exit).to.deep.equal({ exitCode: 0, signal: null });
+    expect(await remote.exit).to.deep.equal({ exitCode: 0, signal: null, reason: 'exited' });
   });
 
   it('is waited for while another client has it, and refused in words', async () => {

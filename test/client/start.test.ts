@@ -70,7 +70,7 @@ describe('client.start', () => {
     const other = await client.start({ argv: ['true'], env });
     expect(other.processId).to.equal('process-2');
     await first.end();
-    expect(await first.exit).to.deep.equal({ exitCode: 0, signal: null });
+    expect(await first.exit).to.deep.equal({ exitCode: 0, signal: null, reason: 'exited' });
   });
 });
 
@@ -133,7 +133,7 @@ describe('the end of a RemoteProcess', () => {
       process.closed.then(() => order.push('closed')),
     ];
     await Promise.all(told);
-    expect(await process.exit).to.deep.equal({ exitCode: 7, signal: null });
+    expect(await process.exit).to.deep.equal({ exitCode: 7, signal: null, reason: 'exited' });
     expect(order).to.deep.equal(['exit', 'closed']);
     expect(await collect(process.stdout.text())).to.equal('late\n');
   });
@@ -142,7 +142,7 @@ describe('the end of a RemoteProcess', () => {
     const client = await connectInProcess();
     const process = await client.start({ argv: ['sleep', '60'], env });
     await process.signal('terminate');
-    expect(await process.exit).to.deep.equal({ exitCode: 143, signal: 'SIGTERM' });
+    expect(await process.exit).to.deep.equal({ exitCode: 143, signal: 'SIGTERM', reason: 'signalled' });
   });
 
   it('comes by terminate, which tells whether it was still running', async () => {
@@ -150,7 +150,7 @@ describe('the end of a RemoteProcess', () => {
     const process = await client.start({ argv: ['sleep', '60'], env });
     expect(await process.terminate()).to.equal(true);
     await process.closed;
-    expect(await process.exit).to.deep.equal({ exitCode: 137, signal: 'SIGKILL' });
+    expect(await process.exit).to.deep.equal({ exitCode: 137, signal: 'SIGKILL', reason: 'terminated' });
     expect(await process.terminate()).to.equal(false);
   });
 
@@ -162,7 +162,7 @@ describe('the end of a RemoteProcess', () => {
       await process.stdout[Symbol.asyncIterator]().next();
       exit = process.exit;
     }
-    expect(await exit).to.deep.equal({ exitCode: 137, signal: 'SIGKILL' });
+    expect(await exit).to.deep.equal({ exitCode: 137, signal: 'SIGKILL', reason: 'terminated' });
     const { processes } = await client.rpc.call('process/list', {});
     expect(processes.map(({ state }) => state)).to.deep.equal(['retained']);
   });
@@ -177,7 +177,7 @@ describe('the end of a RemoteProcess', () => {
     server.closes(processId, 2);
     aborting.abort();
     await process[Symbol.asyncDispose]();
-    expect(await process.exit).to.deep.equal({ exitCode: 0, signal: null });
+    expect(await process.exit).to.deep.equal({ exitCode: 0, signal: null, reason: null });
     expect(server.requestsOf('process/terminate')).to.deep.equal([]);
   });
 });

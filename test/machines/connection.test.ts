@@ -147,7 +147,7 @@ describe('the end of the wire', () => {
   it('ends the processes in every state, answers all that waits, and closes', () => {
     const session = new Session();
     session.begin('starting');
-    session.run('running');
+    const running = session.run('running');
     session.run('draining').exits();
     const closing = session.run('closing');
     closing.exits();
@@ -170,6 +170,9 @@ describe('the end of the wire', () => {
       refused('read draining', 'process draining ended with its session'),
       refused('read closing', 'process closing ended with its session'),
     ]);
+    expect(session.state).to.equal('closing');
+    expect(running.commands.at(-1)).to.deep.equal({ type: 'kill' });
+    running.exits(137, 'SIGKILL');
     expect(session.state).to.equal('closed');
     expect(session.children.map(({ stopped }) => stopped)).to.deep.equal([true, true, true, true, true]);
     expect(session.kept).to.deep.equal({ processes: 0, actors: 0 });
@@ -187,8 +190,9 @@ describe('the end of the wire', () => {
 
   it('ends the groups once, and answers nothing after that', () => {
     const session = new Session();
-    session.run('p');
+    const child = session.run('p');
     session.send({ type: 'wire.closed' });
+    child.exits(137, 'SIGKILL');
     session.send({ type: 'wire.closed' });
     expect(session.input.groups.ends).to.equal(1);
     for (const request of [initialize('i'), read('r', 'p'), list]) {

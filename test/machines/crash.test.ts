@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { NotificationEncoder, processNames } from '../../src/output/encode.js';
 import { OutputLog } from '../../src/output/log.js';
+import type { EndReason } from '../../src/protocol.js';
 import { RETENTION_MS, Session, type StubChild } from '../support/machines.js';
 import { answered, read, started, write } from '../support/requests.js';
 
@@ -12,9 +13,9 @@ class BrokenLog extends OutputLog {
     super(1024, new NotificationEncoder('p', processNames));
   }
 
-  override exited(exitCode: number, signal: string | null): void {
+  override exited(exitCode: number, signal: string | null, reason: EndReason): void {
     if (this.broken === 'exited') throw fault;
-    super.exited(exitCode, signal);
+    super.exited(exitCode, signal, reason);
   }
 
   override release(): void {
@@ -101,9 +102,11 @@ describe('a process actor that crashes', () => {
 
   it('while the session ends does not keep it from ending', () => {
     const session = new Session();
-    session.run('p', { log: new BrokenLog('release') });
+    const child = session.run('p', { log: new BrokenLog('release') });
     const other = session.run('other');
     session.send({ type: 'wire.closed' });
+    child.exits(137, 'SIGKILL');
+    other.exits(137, 'SIGKILL');
     expect(session.answers()).to.deep.equal([crash]);
     expect(session.state).to.equal('closed');
     expect(other.stopped).to.equal(true);

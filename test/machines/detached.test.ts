@@ -41,6 +41,8 @@ describe('a session whose client can resume', () => {
     session.clock.increment(DETACHED_TTL_MS - 1);
     expect(session.state).to.equal('detached');
     session.clock.increment(1);
+    expect(session.state).to.equal('closing');
+    child.exits(137, 'SIGKILL');
     expect(session.state).to.equal('closed');
     expect(child.stopped).to.equal(true);
     expect(session.input.groups.ends).to.equal(1);

@@ -36,6 +36,7 @@ const connectionEvents: readonly ConnectionEvent[] = [
   read('r', 'p'),
   write('r', 'p', 'x'),
   terminate('r', 'p'),
+  terminate('r', 'p', { signal: 'interrupt' }),
   signal('r', 'p'),
   resize('r', 'p'),
   closeStdin('r', 'p'),
@@ -55,6 +56,10 @@ const processEvents: readonly ProcessEvent[] = [
   { type: 'child.failed', failure: { kind: 'spawnFailed', message: 'cannot' } },
   { type: 'child.exited', exitCode: 0, signal: null },
   { type: 'child.closed' },
+  { type: 'child.swept', survivors: 0 },
+  { type: 'deadline.timeout' },
+  { type: 'deadline.idle' },
+  { type: 'deadline.grace' },
   { type: 'child.wrote' },
   { type: 'child.refusedWrite' },
   { type: 'child.stdinBroken' },
@@ -108,7 +113,8 @@ const processLogic: ActorLogic<SnapshotFrom<typeof processMachine>, ProcessEvent
 const processPaths = getShortestPaths(processLogic, {
   events: processEvents,
   input: processInput,
-  serializeState: ({ value, context }) => JSON.stringify([value, context.terminated, context.attached]),
+  serializeState: ({ value, context }) =>
+    JSON.stringify([value, context.killed, context.endedBy !== null, context.attached]),
 });
 
 /** Each state value that was reached, with the length of the shortest path to it. */
@@ -181,6 +187,7 @@ describe('the states of a process', () => {
     expect(reached(processPaths)).to.deep.equal({
       '{"live":"starting"}': 0,
       '{"live":"running"}': 1,
+      '{"live":"ending"}': 2,
       '{"live":{"exited":"draining"}}': 2,
       '{"live":{"exited":"closing"}}': 3,
       '{"live":{"retained":"keeping"}}': 3,
@@ -195,7 +202,11 @@ describe('the states of a process', () => {
         expect(state.value).to.equal('evicted');
         continue;
       }
-      const [snapshot] = transition(processLogic, state, { type: 'session.end' });
+      let [snapshot] = transition(processLogic, state, { type: 'session.end' });
+      if (snapshot.status === 'active') {
+        expect(snapshot.value).to.deep.equal({ live: 'ending' });
+        [snapshot] = transition(processLogic, snapshot, { type: 'child.exited', exitCode: 0, signal: null });
+      }
       expect(snapshot.value).to.equal('evicted');
       expect(snapshot.status).to.equal('done');
     }

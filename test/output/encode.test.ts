@@ -68,10 +68,10 @@ describe('NotificationEncoder', () => {
     it(`writes the ends as JSON.stringify and the codecs do: processId ${name}`, () => {
       for (const names of [processNames, commandNames]) {
         const encoder = new NotificationEncoder(processId, names);
-        for (const [exitCode, signal] of [
-          [0, null],
-          [255, null],
-          [137, 'SIGKILL'],
+        for (const [exitCode, signal, reason] of [
+          [0, null, 'exited'],
+          [255, null, 'terminated'],
+          [137, 'SIGKILL', 'signalled'],
         ] as const) {
           const params = notifications[names.exited].encode({
             processId,
@@ -79,8 +79,9 @@ describe('NotificationEncoder', () => {
             exitCode,
             signal,
             sandboxDenied: false,
+            reason,
           });
-          expect(encoder.encode({ kind: 'exited', seq: 12, exitCode, signal })).to.equal(
+          expect(encoder.encode({ kind: 'exited', seq: 12, exitCode, signal, reason })).to.equal(
             JSON.stringify({ method: names.exited, params }),
           );
         }
@@ -107,6 +108,8 @@ describe('encodeAround', () => {
       nextSeq: 1,
       exited: false,
       exitCode: null,
+      signal: undefined,
+      reason: undefined,
       closed: false,
       failure: null,
       sandboxDenied: false,

@@ -69,7 +69,7 @@ const sample = (): OutputLog => {
   const log = attached();
   append(log, 'aa');
   append(log, 'bbb', 'stderr');
-  log.exited(0, null);
+  log.exited(0, null, 'exited');
   append(log, 'cccc');
   log.closed();
   sendAll(log);
@@ -124,7 +124,7 @@ describe('OutputLog', () => {
     it('not across an exit', () => {
       const log = attached();
       append(log, 'a');
-      log.exited(0, null);
+      log.exited(0, null, 'exited');
       append(log, 'b');
       log.closed();
       expect(sendAll(log)).to.deep.equal(['1 stdout a', '2 exited', '3 stdout b', '4 closed']);
@@ -189,7 +189,7 @@ describe('OutputLog', () => {
     log.attach(reader);
     append(log, 'a');
     append(log, '');
-    log.exited(0, null);
+    log.exited(0, null, 'exited');
     log.closed();
     expect(told).to.equal(3);
   });
@@ -197,7 +197,7 @@ describe('OutputLog', () => {
   it('calls back once, at the next append', () => {
     for (const cause of [
       (log: OutputLog) => append(log, 'a'),
-      (log: OutputLog) => log.exited(0, null),
+      (log: OutputLog) => log.exited(0, null, 'exited'),
       (log: OutputLog) => log.closed(),
     ]) {
       const log = attached();
@@ -341,7 +341,7 @@ describe('OutputLog', () => {
       expect(log.hasEventAfter(0)).to.equal(false);
       append(log, 'a');
       expect([0, 1].map((seq) => log.hasEventAfter(seq))).to.deep.equal([true, false]);
-      log.exited(0, null);
+      log.exited(0, null, 'exited');
       expect([1, 2].map((seq) => log.hasEventAfter(seq))).to.deep.equal([true, false]);
       log.closed();
       expect([2, 3].map((seq) => log.hasEventAfter(seq))).to.deep.equal([true, false]);
@@ -356,7 +356,7 @@ describe('OutputLog', () => {
     it('an exit, though the output around it is dropped', () => {
       const log = newLog(0);
       append(log, 'a');
-      log.exited(0, null);
+      log.exited(0, null, 'exited');
       append(log, 'b');
       expect(log.hasEventAfter(1)).to.equal(true);
     });
@@ -432,7 +432,7 @@ describe('OutputLog', () => {
     append(log, 'a');
     sendAll(log);
     append(log, 'b');
-    log.exited(0, null);
+    log.exited(0, null, 'exited');
     log.release();
     append(log, 'c');
     expect(page(log).chunks).to.deep.equal(['2 stdout b']);
@@ -443,8 +443,14 @@ describe('OutputLog', () => {
 
   it('gives exited and closed the numbers after all output before them', () => {
     const log = attached();
-    log.exited(137, 'SIGKILL');
-    expect(log.peekUnsent()).to.deep.equal({ kind: 'exited', seq: 1, exitCode: 137, signal: 'SIGKILL' });
+    log.exited(137, 'SIGKILL', 'signalled');
+    expect(log.peekUnsent()).to.deep.equal({
+      kind: 'exited',
+      seq: 1,
+      exitCode: 137,
+      signal: 'SIGKILL',
+      reason: 'signalled',
+    });
     log.takeUnsent();
     log.closed();
     expect(log.peekUnsent()).to.deep.equal({ kind: 'closed', seq: 2 });

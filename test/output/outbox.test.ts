@@ -112,7 +112,7 @@ describe('Outbox', () => {
     outbox.send(answer(1));
     append(log, ' two');
     outbox.send(answer(2));
-    log.exited(0, null);
+    log.exited(0, null, 'exited');
     log.closed();
     expect(wire.writes).to.deep.equal([]);
     await nextTurn();
@@ -228,7 +228,7 @@ describe('Outbox', () => {
       }
     }
     for (const log of logs) {
-      log.exited(0, null);
+      log.exited(0, null, 'exited');
       log.closed();
     }
     drainAll(wire, outbox);
@@ -301,7 +301,7 @@ describe('Outbox', () => {
     const other = logFor(outbox, 'other');
     append(other, 'before');
     append(log, Buffer.alloc(200 * KiB, 'o'));
-    log.exited(0, null);
+    log.exited(0, null, 'exited');
     log.closed();
     append(other, ' and after');
     outbox.flush();
@@ -327,7 +327,7 @@ describe('Outbox', () => {
     const { wire, outbox } = open();
     const log = logFor(outbox, 'a', commandNames);
     append(log, 'o');
-    log.exited(1, null);
+    log.exited(1, null, 'exited');
     log.closed();
     outbox.flush();
     expect(wire.messages.map(({ method }) => method)).to.deep.equal([

@@ -102,6 +102,8 @@ describe('process/read', () => {
       nextSeq: 1,
       exited: false,
       exitCode: null,
+      signal: null,
+      reason: null,
       closed: false,
       failure: null,
       sandboxDenied: false,

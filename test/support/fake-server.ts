@@ -72,6 +72,7 @@ export class FakeServer {
     this.say({ method: 'process/output', params: { processId, seq, stream, chunk: base64(data) } });
   }
 
+  /** As an older server does it: without a reason. */
   exited(processId: string, seq: number, exitCode = 0, signal: string | null = null): void {
     this.say({
       method: 'process/exited',

@@ -1,4 +1,4 @@
-import { createActor, fromCallback, SimulatedClock } from 'xstate';
+import { createActor, fromCallback, SimulatedClock, type SnapshotFrom } from 'xstate';
 import {
   type ConnectionEmitted,
   type ConnectionEvent,
@@ -106,14 +106,17 @@ export class StubChild {
 }
 
 /** What a connection is made with; no child of it is ever started. */
-export const connectionInput = (retentionMs = RETENTION_MS): ConnectionInput & { groups: CountedGroups } => {
+export const connectionInput = (
+  retentionMs = RETENTION_MS,
+  sweeps = false,
+): ConnectionInput & { groups: CountedGroups } => {
   const groups = new CountedGroups();
   return {
     groups,
     sessionId: 'session 1',
     protocolVersion: 'exec-server.v0',
     environmentInfo,
-    host: new ProcessHost(groups, new FifoPool(), new Turns()),
+    host: new ProcessHost(groups, new FifoPool(), new Turns(), sweeps),
     retentionMs,
     detachedTtlMs: DETACHED_TTL_MS,
   };
@@ -126,13 +129,15 @@ const answerOf = (emitted: ConnectionEmitted): object => {
     return answer;
   }
   if (emitted.type !== 'reply.output') return emitted;
-  const { id, log, afterSeq, maxBytes, exitCode, closed } = emitted;
+  const { id, log, afterSeq, maxBytes, exitCode, signal, reason, closed } = emitted;
   const { chunks, nextSeq } = log.page(afterSeq, maxBytes ?? Infinity, maxBytes !== undefined);
   const output = chunks.map(({ seq, block, start, length }) => [
     seq,
     block.bytes.toString('latin1', start, start + length),
   ]);
-  return { id, output, nextSeq, exitCode, closed };
+  // most end by themselves
+  const ending = reason === null || reason === 'exited' ? {} : { signal, reason };
+  return { id, output, nextSeq, exitCode, ...ending, closed };
 };
 
 type ChildStub = (child: StubChild) => void;
@@ -149,8 +154,9 @@ export class Session {
   constructor({
     retentionMs = RETENTION_MS,
     resumable = false,
+    sweeps = false,
     onChild,
-  }: { retentionMs?: number; resumable?: boolean; onChild?: ChildStub } = {}) {
+  }: { retentionMs?: number; resumable?: boolean; sweeps?: boolean; onChild?: ChildStub } = {}) {
     const child = fromCallback<ChildCommand, ChildInput>(({ input, sendBack, receive }) => {
       const stub = new StubChild(input, sendBack);
       this.children.push(stub);
@@ -163,7 +169,7 @@ export class Session {
     const machine = connectionMachine.provide({
       actors: { process: processMachine.provide({ actors: { child } }) },
     });
-    this.input = connectionInput(retentionMs);
+    this.input = connectionInput(retentionMs, sweeps);
     this.#actor = createActor(machine, { input: this.input, clock: this.clock });
     this.#actor.on('*', (emitted) => this.#answers.push(answerOf(emitted)));
     this.#actor.start();
@@ -203,6 +209,13 @@ export class Session {
     child.tells({ type: 'child.spawned', pid: 4242 });
     this.answers();
     return child;
+  }
+
+  /** The snapshot of a process whose id is taken. */
+  snapshotOf(processId: string): SnapshotFrom<typeof processMachine> {
+    const ref = this.#actor.getSnapshot().context.processes.get(processId);
+    if (ref === undefined) throw new Error(`${processId} is not known`);
+    return ref.getSnapshot();
   }
 
   /** `starting`, `running`, `exited` or `retained`; undefined: the id is free. */

@@ -5,6 +5,7 @@ import { type HttpRequest, Outgoing } from '../../src/http/request.js';
 import { NotificationEncoder, processNames } from '../../src/output/encode.js';
 import { OutputLog } from '../../src/output/log.js';
 import { Launch } from '../../src/process/launch.js';
+import type { SignalName } from '../../src/protocol.js';
 import type { RpcError } from '../../src/rpc.js';
 
 /** A program in a pipe with an open stdin, where nothing else is said. */
@@ -17,6 +18,8 @@ export const launch = (members: Partial<Omit<Launch, 'toJSON'>> = {}): Launch =>
     arg0: undefined,
     pipeStdin: true,
     size: { rows: 24, cols: 80 },
+    timeoutMs: 0,
+    idleTimeoutMs: 0,
     ...members,
   });
 
@@ -69,10 +72,14 @@ export const write = (id: string, processId: string, text: string, writeId?: str
   params: { processId, chunk: new Bytes(Buffer.from(text)), writeId },
 });
 
-export const terminate = (id: string, processId: string): ProcessRequest => ({
+export const terminate = (
+  id: string,
+  processId: string,
+  ladder: { readonly signal?: SignalName; readonly graceMs?: number } = {},
+): ProcessRequest => ({
   type: 'process.terminate',
   id,
-  params: { processId },
+  params: { processId, signal: undefined, graceMs: undefined, ...ladder },
 });
 
 export const ack = (id: string, processId: string, bytes: number): ProcessRequest => ({
