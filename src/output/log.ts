@@ -16,6 +16,9 @@ const MAX_RETAINED_CHUNKS = 50_000;
 const PAUSE_ABOVE_BYTES = 128 * 1024;
 const RESUME_BELOW_BYTES = 64 * 1024;
 
+/** Output that comes so soon after input counts as the answer to it: longer than a program takes for an echo. */
+const ANSWER_MS = 50;
+
 /** What one process/read gives: the chunks to send, and where to read on. */
 export type Page = { readonly chunks: readonly Chunk[]; readonly nextSeq: number };
 
@@ -42,7 +45,9 @@ export class OutputLog {
   /** All bytes so far, and how many of them the client has taken. */
   #appendedBytes = 0;
   #acknowledgedBytes = 0;
-  #activeAt = performance.now();
+  /** When there was output, and input, for the last time. */
+  #outputAt = performance.now();
+  #inputAt = -Infinity;
   #retainedBytes = 0;
   #retainedChunks = 0;
   #droppedBytes = 0;
@@ -118,7 +123,7 @@ export class OutputLog {
     }
     this.#retainedBytes += length;
     this.#appendedBytes += length;
-    this.#activeAt = performance.now();
+    this.#outputAt = performance.now();
     if (this.#reader === undefined && !this.#hasWindow) this.#unsentFrom = this.#records.length;
     else this.#unsentBytes += length;
     this.#trim();
@@ -167,14 +172,24 @@ export class OutputLog {
     if (this.#unsentBytes < RESUME_BELOW_BYTES) this.#openValve();
   }
 
-  /** Input counts as activity of its process, too. */
+  /** The process was written to. */
   noteInput(): void {
-    this.#activeAt = performance.now();
+    this.#inputAt = performance.now();
   }
 
   /** Milliseconds since the latest output or input, by a clock that doesn't jump. */
   get quietMs(): number {
-    return performance.now() - this.#activeAt;
+    return performance.now() - Math.max(this.#outputAt, this.#inputAt);
+  }
+
+  /** Its latest output may be the answer to what was written to it: somebody waits for that. */
+  get isAnswering(): boolean {
+    return this.#outputAt - this.#inputAt < ANSWER_MS;
+  }
+
+  /** What is unsent loses nothing by waiting a moment for more: it is output, little, and no answer. */
+  get canWait(): boolean {
+    return this.#unsentBytes < RESUME_BELOW_BYTES && !this.#sealed && !this.isAnswering;
   }
 
   get unsentBytes(): number {

@@ -3,6 +3,7 @@ import net from 'node:net';
 import tty from 'node:tty';
 import type { OutputLog } from '../output/log.js';
 import type { Stream } from '../protocol.js';
+import { Turns } from './turns.js';
 
 /** A pipe holds 64 KiB: one read empties it. */
 const pipeBuffer = Buffer.allocUnsafeSlow(64 * 1024);
@@ -13,8 +14,18 @@ const pipeBuffer = Buffer.allocUnsafeSlow(64 * 1024);
  */
 const ttyBuffer = Buffer.allocUnsafeSlow(4095);
 
-/** So many reads of one source a turn of the loop, or a flood would hold up everybody's keystrokes. */
+/**
+ * So many reads of one source a turn of the loop, or a flood would hold up everybody's keystrokes. One while
+ * starts wait for their turns: of fifty that flood, the first would be through before the last one runs.
+ */
 const READS_PER_TURN = 4;
+
+/**
+ * A program that writes less than this at a time is read once a millisecond, not once a write: its pipe
+ * holds what comes meanwhile. Never in a PTY, which holds little and is typed to.
+ */
+const SMALL_READ_BYTES = 1024;
+const SMALL_READS_MS = 1;
 
 /**
  * An exited child can have left no more than its pipe holds: 64 KiB, or up to 1 MiB if it set F_SETPIPE_SZ
@@ -34,6 +45,8 @@ export class Source {
   #paused = false;
   #resting = false;
   #reads = 0;
+  #smallReadAt = -Infinity;
+  #nap: NodeJS.Timeout | undefined;
   #ended = false;
 
   /**
@@ -42,7 +55,7 @@ export class Source {
    */
   constructor(
     readonly descriptor: number,
-    kind: SourceKind,
+    private readonly kind: SourceKind,
     private readonly stream: Stream,
     private readonly log: OutputLog,
     private readonly onEnd: () => void,
@@ -102,18 +115,31 @@ export class Source {
   /** False pauses the socket. */
   #take(length: number): boolean {
     this.log.append(this.stream, this.#buffer, length);
-    if (++this.#reads === READS_PER_TURN) this.#rest();
-    else if (this.#reads === 1) setImmediate(() => this.#nextTurn());
+    if (length < SMALL_READ_BYTES && this.kind === 'pipe' && this.#isBusy()) this.#takeNap();
+    else if (++this.#reads >= (Turns.isAnybodyWaiting ? 1 : READS_PER_TURN)) this.#resting = true;
+    if (this.#reads === 1) setImmediate(() => this.#nextTurn());
     return !this.#paused && !this.#resting;
   }
 
-  #rest(): void {
+  /** Small reads come one upon the other, and nobody waits for any of them. */
+  #isBusy(): boolean {
+    const now = performance.now();
+    const isBusy = now - this.#smallReadAt < SMALL_READS_MS && !this.log.isAnswering;
+    this.#smallReadAt = now;
+    return isBusy;
+  }
+
+  #takeNap(): void {
     this.#resting = true;
+    this.#nap ??= setTimeout(() => {
+      this.#nap = undefined;
+      this.#nextTurn();
+    }, SMALL_READS_MS);
   }
 
   #nextTurn(): void {
     this.#reads = 0;
-    if (!this.#resting) return;
+    if (!this.#resting || this.#nap !== undefined) return;
     this.#resting = false;
     if (!this.#paused && !this.#ended) this.#socket.resume();
   }
@@ -126,6 +152,7 @@ export class Source {
   #end(): void {
     if (this.#ended) return;
     this.#ended = true;
+    clearTimeout(this.#nap);
     this.#socket.destroy();
     this.onEnd();
   }

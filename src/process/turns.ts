@@ -3,6 +3,8 @@
  * memory); a hundred in one turn would hold up every keystroke of every connection for half a second.
  */
 export class Turns {
+  /** Starts in line, of all servers in this process: they share its loop. */
+  static #inLine = 0;
   readonly #waiting = new Set<() => void>();
   #scheduled = false;
 
@@ -10,8 +12,20 @@ export class Turns {
   enter(start: () => void): () => boolean {
     const entry = (): void => start();
     this.#waiting.add(entry);
+    Turns.#inLine++;
     this.#schedule();
-    return () => this.#waiting.delete(entry);
+    return () => this.#leave(entry);
+  }
+
+  /** Some start waits for its turn: who can do with less of the loop takes less of it. */
+  static get isAnybodyWaiting(): boolean {
+    return Turns.#inLine > 0;
+  }
+
+  #leave(entry: () => void): boolean {
+    const wasThere = this.#waiting.delete(entry);
+    if (wasThere) Turns.#inLine--;
+    return wasThere;
   }
 
   #schedule(): void {
@@ -21,7 +35,7 @@ export class Turns {
       this.#scheduled = false;
       const [next] = this.#waiting;
       if (next !== undefined) {
-        this.#waiting.delete(next);
+        this.#leave(next);
         next();
       }
       this.#schedule();

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { mock } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { BUFFER_BYTES } from '../../src/output/buffers.js';
 import { commandNames, NotificationEncoder, processNames } from '../../src/output/encode.js';
@@ -105,6 +106,48 @@ const shares = (messages: readonly Sent[]): Map<string, number> => {
 };
 
 describe('Outbox', () => {
+  it('lets a little output that follows other wait to be joined by more', async () => {
+    const { now } = performance;
+    const stopped = now.call(performance);
+    performance.now = () => stopped;
+    mock.timers.enable({ apis: ['setTimeout'] });
+    try {
+      const { wire, outbox } = open();
+      const log = logFor(outbox, 'a');
+      append(log, '1');
+      await nextTurn();
+      for (const text of ['2', '3', '4']) {
+        append(log, text);
+        await nextTurn();
+      }
+      expect(wire.messages.map(shown)).to.deep.equal(['a 1 1']);
+      mock.timers.tick(1);
+      expect(wire.messages.map(shown)).to.deep.equal(['a 1 1', 'a 2 234']);
+    } finally {
+      mock.timers.reset();
+      performance.now = now;
+    }
+  });
+
+  it('lets no answer to input, no exit, and nothing large wait', async () => {
+    for (const follow of [
+      (log: OutputLog) => {
+        log.noteInput();
+        append(log, 'echo');
+      },
+      (log: OutputLog) => log.exited(0, null, 'exited'),
+      (log: OutputLog) => append(log, Buffer.alloc(64 * KiB)),
+    ]) {
+      const { wire, outbox } = open();
+      const log = logFor(outbox, 'a');
+      append(log, '1');
+      await nextTurn();
+      follow(log);
+      await nextTurn();
+      expect(wire.writes).to.have.lengthOf(2);
+    }
+  });
+
   it('writes all of one turn of the loop together, answers first', async () => {
     const { wire, outbox } = open();
     const log = logFor(outbox, 'a');
