@@ -173,7 +173,8 @@ const without = (
   return left;
 };
 
-const summary = (processId: string, ref: ProcessRef): ProcessSummary => {
+/** What process/list tells of one. */
+export const summary = (processId: string, ref: ProcessRef): ProcessSummary => {
   const { context, value } = ref.getSnapshot();
   const live = typeof value === 'object' ? value.live : 'starting';
   const named = typeof live === 'object' ? ('exited' in live ? 'exited' : 'retained') : live;

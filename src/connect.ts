@@ -64,6 +64,8 @@ export class Connection implements Attachment {
       wire.sendText === undefined ? new Outbox(wire, () => this.#throttle()) : new TextOutlet(wire.sendText);
     this.#session = sessions.create();
     this.#session.attach(this);
+    context.metrics.connectionsOpened++;
+    const leaveMetrics = context.metrics.wires.add(() => wire.traffic ?? { received: 0, sent: 0 });
     this.closed = new Promise((resolve) => {
       wire.open({
         message: (text) => this.#receive(text),
@@ -73,6 +75,7 @@ export class Connection implements Attachment {
         closed: (reason) => {
           context.log.info({ wire: wire.name, reason }, 'connection closed');
           this.#wireClosed = true;
+          leaveMetrics();
           this.outlet.close();
           this.#session.detach();
           resolve();
@@ -94,6 +97,8 @@ export class Connection implements Attachment {
 
   reply(reply: Reply): void {
     this.#inFlight.settle(reply.id);
+    if (reply.type === 'reply' && 'error' in reply)
+      this.#context.metrics.errors.add(String(reply.error.code));
     this.outlet.send(this.#encode(reply));
     if (reply.type === 'reply.encoded') this.#untaken.push(reply.result);
     this.#throttle();
@@ -153,7 +158,11 @@ export class Connection implements Attachment {
 
   #request(id: RequestId, method: string, params: unknown): void {
     const routed = routeRequest(method, this.#session.mark(id), params, this.#context.settings);
+    const { metrics } = this.#context;
+    const isUnknown = isLeft(routed) && routed.left.code === ErrorCode.methodNotFound;
+    metrics.requests.add(isUnknown ? 'unknown' : method);
     if (isLeft(routed)) {
+      metrics.errors.add(String(routed.left.code));
       this.outlet.send(encodeError(id, routed.left));
       return;
     }

@@ -53,19 +53,26 @@ export const serve = async (options: ServeOptions = {}): Promise<Serving> => {
 
   // only a listener pays for http and ws
   const { listen } = await import('./wire/listener.js');
+  const { MetricsPage } = await import('./metrics/page.js');
   const server = new ExecServer(log, options);
+  const metrics = new MetricsPage(server, log);
   const listener = await listen({
     ...url.right,
     maxMessageBytes,
     allowedHosts: options.allowedHosts ?? [],
     onWire: (wire) => void server.accept(wire),
-    onRefused: (status, reason) => log.warn({ status, reason }, 'request refused'),
+    onRefused: (status, reason) => {
+      server.metrics.refusals.add(String(status));
+      log.warn({ status, reason }, 'request refused');
+    },
+    pages: new Map([['/metrics', () => metrics.scrape()]]),
   });
   return {
     url: listener.url,
     ended: listener.closed,
     close: async (reason = 'the server is closing') => {
       await Promise.all([listener.close(), server.close(reason)]);
+      await metrics.close();
     },
   };
 };

@@ -3,6 +3,7 @@ import { Connection } from './connect.js';
 import { environmentInfo } from './environment.js';
 import { combineObservers } from './inspect/observers.js';
 import type { Log } from './log.js';
+import { Metrics } from './metrics.js';
 import { FifoPool } from './process/fifos.js';
 import { Turns } from './process/turns.js';
 import { type ServerContext, Session } from './session.js';
@@ -40,8 +41,16 @@ export type ServerOptions = {
   readonly inspect?: readonly Observer<InspectionEvent>[];
 };
 
+/** How many of each there are, by state. */
+export type Population = {
+  readonly connections: number;
+  readonly sessions: [state: string, count: number][];
+  readonly processes: [state: string, count: number][];
+};
+
 /** What is behind every listener: serves each wire that it is given. */
 export class ExecServer {
+  readonly metrics = new Metrics();
   readonly #connections = new Set<Connection>();
   readonly #sessions = new Map<string, Session>();
   readonly #context: ServerContext;
@@ -61,6 +70,7 @@ export class ExecServer {
       log,
       fifos: new FifoPool(),
       turns: new Turns(),
+      metrics: this.metrics,
       environmentInfo: environmentInfo(version),
       retentionMs,
       detachedTtlMs,
@@ -79,6 +89,21 @@ export class ExecServer {
     void connection.closed.then(() => this.#connections.delete(connection));
     if (this.#closing) connection.end('the server is closing');
     return connection;
+  }
+
+  /** Who is there now. */
+  get population(): Population {
+    const sessions = { attached: 0, detached: 0 };
+    const processes = { starting: 0, running: 0, exited: 0, retained: 0 };
+    for (const session of this.#sessions.values()) {
+      sessions[session.isAttached ? 'attached' : 'detached']++;
+      for (const state of session.processStates()) processes[state]++;
+    }
+    return {
+      connections: this.#connections.size,
+      sessions: Object.entries(sessions),
+      processes: Object.entries(processes),
+    };
   }
 
   /** Ends every session, with all of its processes. */

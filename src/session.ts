@@ -1,18 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { type Actor, createActor, type InspectionEvent, type Observer } from 'xstate';
-import { type ConnectionEvent, connectionMachine } from '../machines/connection.js';
+import { type ConnectionEvent, connectionMachine, summary } from '../machines/connection.js';
 import { processMachine } from '../machines/process.js';
 import type { Notification, Reply } from '../machines/reply.js';
 import { filesActor } from './files/actor.js';
 import { httpActor } from './http/actor.js';
 import type { Log } from './log.js';
+import type { Metrics } from './metrics.js';
 import type { OutputLog } from './output/log.js';
 import type { Outlet } from './output/outlet.js';
 import { childActor, ProcessHost } from './process/actor.js';
 import type { FifoPool } from './process/fifos.js';
 import { SessionGroups } from './process/groups.js';
 import type { Turns } from './process/turns.js';
-import { type EnvironmentInfo, PROTOCOL_VERSION } from './protocol.js';
+import { type EnvironmentInfo, type ProcessSummary, PROTOCOL_VERSION } from './protocol.js';
 import type { RequestSettings } from './routes.js';
 import type { RequestId } from './rpc.js';
 
@@ -21,6 +22,7 @@ export type ServerContext = {
   readonly log: Log;
   readonly fifos: FifoPool;
   readonly turns: Turns;
+  readonly metrics: Metrics;
   readonly environmentInfo: EnvironmentInfo;
   readonly retentionMs: number;
   /** How long a resumable client is waited for. */
@@ -67,14 +69,15 @@ export class Session {
   /** Counts the wires. A request's id is marked with it, for answers that come when its wire is gone. */
   #wires = 0;
 
-  constructor({ log, fifos, turns, environmentInfo, retentionMs, detachedTtlMs, inspect }: ServerContext) {
+  constructor(context: ServerContext) {
+    const { log, fifos, turns, metrics, environmentInfo, retentionMs, detachedTtlMs, inspect } = context;
     const groups = new SessionGroups();
     this.#actor = createActor(machine, {
       input: {
         sessionId: this.id,
         protocolVersion: PROTOCOL_VERSION,
         environmentInfo,
-        host: new ProcessHost(groups, fifos, turns),
+        host: new ProcessHost(groups, fifos, turns, metrics),
         retentionMs,
         detachedTtlMs,
       },
@@ -122,6 +125,11 @@ export class Session {
   /** No client has initialized it yet. */
   get isFresh(): boolean {
     return this.#actor.getSnapshot().matches({ open: 'awaitingInitialize' });
+  }
+
+  /** Of each of its processes. */
+  processStates(): ProcessSummary['state'][] {
+    return [...this.#actor.getSnapshot().context.processes].map(([id, ref]) => summary(id, ref).state);
   }
 
   /** From now on this wire gets the replies, and all new output. */

@@ -60,6 +60,7 @@ export class OutputLog {
   #reader: LogReader | undefined;
   #valve: Valve | undefined;
   #onAppend: (() => void) | undefined;
+  #onExitSent: (() => void) | undefined;
   readonly #pool = new BlockPool();
 
   /**
@@ -111,6 +112,11 @@ export class OutputLog {
     this.#onAppend = callback;
   }
 
+  /** Calls back once the exit is encoded for the client; not if nobody is there to be told. */
+  onExitSent(callback: () => void): void {
+    this.#onExitSent = callback;
+  }
+
   /** Takes `length` bytes from the start of `bytes`, which the caller may reuse at once. */
   append(stream: Stream, bytes: Uint8Array, length: number): void {
     if (this.#released || length === 0) return;
@@ -155,6 +161,7 @@ export class OutputLog {
   takeUnsent(): void {
     const record = this.#records[this.#unsentFrom++];
     if (record?.kind === 'chunk') this.#unsentBytes -= record.length;
+    else if (record?.kind === 'exited') this.#onExitSent?.();
     if (this.#unsentFrom === this.#records.length) this.#sealed = true;
   }
 
@@ -308,7 +315,8 @@ export class OutputLog {
       if (record?.kind !== 'chunk') continue;
       this.#retainedBytes -= record.length;
       this.#retainedChunks--;
-      this.#droppedBytes += record.length;
+      // what is given up in the end was not dropped to make room
+      if (!this.#released) this.#droppedBytes += record.length;
       if (record === this.#records.at(-1)) this.#sealed = true;
       this.#pool.leave(record.block);
     }

@@ -1,8 +1,10 @@
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { fromCallback } from 'xstate';
 import type { Bytes } from '../base64.js';
+import { Metrics } from '../metrics.js';
 import type { OutputLog } from '../output/log.js';
 import type { SignalName } from '../protocol.js';
+import { ChildAccount } from './account.js';
 import type { Child, ChildEvents, ExitStatus } from './child.js';
 import type { FifoPool, Fifos } from './fifos.js';
 import type { ProcessGroup, SessionGroups } from './groups.js';
@@ -18,6 +20,7 @@ export class ProcessHost {
     readonly groups: SessionGroups,
     readonly fifos: FifoPool,
     readonly turns: Turns,
+    readonly metrics = new Metrics(),
     /** After each kill the child's whole tree is swept, and `child.swept` is told. */
     readonly sweeps = false,
   ) {}
@@ -82,13 +85,16 @@ class ChildRunner implements ChildEvents {
   #exited = false;
   #openSources = 0;
   #stopped = false;
+  readonly #account: ChildAccount;
 
   constructor(
     private readonly launch: Launch,
     private readonly log: OutputLog,
     private readonly host: ProcessHost,
     private readonly tell: (event: Told) => void,
-  ) {}
+  ) {
+    this.#account = new ChildAccount(host.metrics, log, () => this.#child?.sources ?? []);
+  }
 
   /** Never throws: whatever goes wrong is told as `child.failed`. */
   async start(): Promise<void> {
@@ -125,9 +131,16 @@ class ChildRunner implements ChildEvents {
       this.#openSources = child.sources.length;
       this.#group = this.host.groups.add(child.pid);
       this.log.throttle({
-        pause: () => child.sources.forEach((source) => source.pause()),
-        resume: () => child.sources.forEach((source) => source.resume()),
+        pause: () => {
+          this.#account.paused.start();
+          child.sources.forEach((source) => source.pause());
+        },
+        resume: () => {
+          this.#account.paused.stop();
+          child.sources.forEach((source) => source.resume());
+        },
       });
+      this.#account.started();
       this.tell({ type: 'child.spawned', pid: child.pid });
     } catch (error) {
       this.#fail(
@@ -139,6 +152,7 @@ class ChildRunner implements ChildEvents {
   }
 
   exited(status: ExitStatus): void {
+    this.#account.exited();
     this.#exited = true;
     this.#group?.reaped();
     this.#child?.input?.destroy();
@@ -153,6 +167,7 @@ class ChildRunner implements ChildEvents {
 
   sourceEnded(): void {
     this.#openSources--;
+    if (this.#openSources === 0) this.#account.paused.stop();
     if (this.#openSources === 0 && this.#exited) this.tell({ type: 'child.closed' });
   }
 
@@ -199,12 +214,15 @@ class ChildRunner implements ChildEvents {
     this.#child?.sources.forEach((source) => source.destroy());
     this.#child?.release();
     if (this.#exited) this.#forgetGroup();
+    this.#account.close();
   }
 
   #write(chunk: Bytes): void {
     const input = this.#child?.input;
-    const answer = (accepted: boolean): void =>
+    const answer = (accepted: boolean): void => {
+      if (accepted) this.#account.accepted(chunk.data.length);
       this.tell({ type: accepted ? 'child.wrote' : 'child.refusedWrite' });
+    };
     if (input === undefined) answer(false);
     else input.write(chunk.data, answer);
   }
@@ -218,7 +236,9 @@ class ChildRunner implements ChildEvents {
   }
 
   #fail(failure: LaunchFailure): void {
-    if (!this.#stopped) this.tell({ type: 'child.failed', failure });
+    if (this.#stopped) return;
+    this.#account.failed(failure);
+    this.tell({ type: 'child.failed', failure });
   }
 }
 

@@ -47,6 +47,7 @@ export class Source {
   #reads = 0;
   #smallReadAt = -Infinity;
   #nap: NodeJS.Timeout | undefined;
+  #drainedBytes = 0;
   #ended = false;
 
   /**
@@ -56,7 +57,7 @@ export class Source {
   constructor(
     readonly descriptor: number,
     private readonly kind: SourceKind,
-    private readonly stream: Stream,
+    readonly stream: Stream,
     private readonly log: OutputLog,
     private readonly onEnd: () => void,
   ) {
@@ -75,6 +76,11 @@ export class Source {
     this.#socket.on('end', () => this.#finish());
     this.#socket.on('error', () => this.#finish());
     this.#socket.resume();
+  }
+
+  /** Bytes so far; libuv counts those of the socket. */
+  get bytesRead(): number {
+    return this.#socket.bytesRead + this.#drainedBytes;
   }
 
   pause(): void {
@@ -104,6 +110,7 @@ export class Source {
       if (length === 0) this.#end();
       else this.log.append(this.stream, this.#buffer, length);
       total += length;
+      this.#drainedBytes += length;
     }
   }
 

@@ -16,7 +16,11 @@ export type ListenerOptions = {
   readonly onWire: (wire: Wire) => void;
   /** A request was refused: for the log. */
   readonly onRefused: (status: number, reason: string) => void;
+  /** What else GET answers, by path. */
+  readonly pages?: ReadonlyMap<string, () => Promise<Page>>;
 };
+
+export type Page = { readonly type: string; readonly body: string };
 
 export type Listener = {
   /** `ws://IP:PORT`, with the port that was bound. */
@@ -59,6 +63,17 @@ const refuseUpgrade = (socket: Duplex, status: number): void => {
   );
 };
 
+/** Never rejects: what fails is answered with 500. */
+const sendPage = async (response: http.ServerResponse, page: () => Promise<Page>): Promise<void> => {
+  try {
+    const { type, body } = await page();
+    response.writeHead(200, { 'Content-Type': type, 'Content-Length': Buffer.byteLength(body) }).end(body);
+  } catch {
+    // whoever makes the page logs why
+    response.writeHead(500, { 'Content-Length': 0 }).end();
+  }
+};
+
 /** Listens for WebSockets at `/`, and answers /readyz and /healthz. Rejects with the system's error. */
 export const listen = async (options: ListenerOptions): Promise<Listener> => {
   const { host, port, maxMessageBytes, onWire, onRefused } = options;
@@ -74,6 +89,11 @@ export const listen = async (options: ListenerOptions): Promise<Listener> => {
   const server = http.createServer((request, response) => {
     const refusal = refusalOf(request, allowedHosts);
     const path = pathOf(request);
+    const page = request.method === 'GET' ? options.pages?.get(path) : undefined;
+    if (refusal === undefined && page !== undefined) {
+      void sendPage(response, page);
+      return;
+    }
     const known = request.method === 'GET' && (path === '/readyz' || path === '/healthz');
     const status = refusal?.status ?? (known ? 200 : 404);
     if (refusal !== undefined) onRefused(status, refusal.reason);

@@ -1,10 +1,11 @@
 import { isUtf8 } from 'node:buffer';
+import net from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import { webSocketFraming } from './framing.js';
 import { bytesOf } from './raw-data.js';
 import { StreamWriter } from './stream-writer.js';
-import type { Wire, WireEvents } from './wire.js';
+import type { Traffic, Wire, WireEvents } from './wire.js';
 
 /** A peer is asked for a sign of life this often, and dropped when it missed two (docs/protocol.md section 6). */
 const PING_INTERVAL_MS = 30_000;
@@ -67,6 +68,11 @@ export const webSocketWire = (name: string, socket: WebSocket, stream: Duplex): 
         failure ??= error.message;
       });
       socket.on('close', (code) => over(`closed with code ${code}`));
+    },
+    get traffic(): Traffic {
+      return stream instanceof net.Socket
+        ? { received: stream.bytesRead, sent: stream.bytesWritten }
+        : { received: 0, sent: 0 };
     },
     write: (bytes) => writer.write(bytes),
     pause: () => socket.pause(),

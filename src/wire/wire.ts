@@ -21,6 +21,9 @@ export type WireEvents = {
   drain(): void;
 };
 
+/** Bytes that the system took from and gave to the peer. */
+export type Traffic = { readonly received: number; readonly sent: number };
+
 /** A port that carries whole messages to one peer. Knows nothing of what they say. */
 export interface Wire {
   /** For the log: `stdio`, `ws 127.0.0.1:52114`. */
@@ -37,6 +40,8 @@ export interface Wire {
    * the buffer until `drain`; nothing may be written before that.
    */
   write(bytes: Buffer): boolean;
+  /** So far; undefined where nobody counts. */
+  readonly traffic?: Traffic;
   /** Stops and resumes reading from the peer. */
   pause(): void;
   resume(): void;

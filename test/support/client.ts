@@ -276,8 +276,9 @@ export const connectStdio = async (args: readonly string[] = []): Promise<TestCl
 /** A server of its own that listens, and its URL. */
 export const launchListener = async (
   args: readonly string[] = [],
+  env: NodeJS.ProcessEnv = {},
 ): Promise<{ server: ChildProcess; url: string; stderr: () => string }> => {
-  const server = launchServer(['--listen', 'ws://127.0.0.1:0', ...args]);
+  const server = launchServer(['--listen', 'ws://127.0.0.1:0', ...args], env);
   if (server.stdout === null) throw new Error('no pipes');
   const stderr = collectStderr(server);
   const lines = createInterface({ input: server.stdout });

@@ -6,6 +6,7 @@ import {
   connectionMachine,
 } from '../../machines/connection.js';
 import { processMachine } from '../../machines/process.js';
+import { Metrics } from '../../src/metrics.js';
 import type { LogReader } from '../../src/output/log.js';
 import { type ChildCommand, type ChildEvent, type ChildInput, ProcessHost } from '../../src/process/actor.js';
 import { FifoPool } from '../../src/process/fifos.js';
@@ -116,7 +117,7 @@ export const connectionInput = (
     sessionId: 'session 1',
     protocolVersion: 'exec-server.v0',
     environmentInfo,
-    host: new ProcessHost(groups, new FifoPool(), new Turns(), sweeps),
+    host: new ProcessHost(groups, new FifoPool(), new Turns(), new Metrics(), sweeps),
     retentionMs,
     detachedTtlMs: DETACHED_TTL_MS,
   };
