@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { once } from 'node:events';
+import fs from 'node:fs';
 import type { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { WebSocket } from 'ws';
@@ -283,6 +284,30 @@ describe('GET /metrics', () => {
     for (const name of ['process_cpu_seconds_total', 'process_resident_memory_bytes', 'process_open_fds']) {
       expect(samples.get(name), name).to.be.greaterThan(0);
     }
+  });
+
+  it('is told in docs/operations.md: each metric with its type and labels', async () => {
+    const { url, client } = await listening();
+    await client.refused('unknown');
+    await scrape(url, { Origin: 'null' });
+    const { body, samples } = await scrape(url);
+    const labelsOf = (name: string): string[] => [
+      ...new Set(
+        [...samples.keys()]
+          .filter((key) => key.startsWith(`${name}{`))
+          .flatMap((key) => [...key.matchAll(/[{,](\w+)=/g)].map(([, label = '']) => label)),
+      ),
+    ];
+    const exposed = [...body.matchAll(/^# TYPE (\S+) (\w+)$/gm)].map(([, name = '', type = '']) => ({
+      name,
+      type,
+      labels: labelsOf(name),
+    }));
+    const operations = fs.readFileSync(new URL('../docs/operations.md', import.meta.url), 'utf8');
+    const documented = [
+      ...operations.matchAll(/^\| `(\w+)` +\| (counter|gauge|histogram) +\| (?:`(\w+)`)? +\|/gm),
+    ].map(([, name, type, label]) => ({ name, type, labels: label === undefined ? [] : [label] }));
+    expect(documented).to.deep.equal(exposed);
   });
 
   it('has labels of which there are few values, and none that a client chose', async () => {
