@@ -7,7 +7,7 @@ import type { Population } from '../server.js';
 /** What is told of a server. */
 export type Observed = { readonly metrics: Metrics; readonly population: Population };
 
-/** The event loop is looked at 50 times a second: enough to see a lag of 20 ms, and 0.1 % of a CPU. */
+/** The event loop is looked at 50 times a second: enough to see a lag of 20 ms, and 0.3 % of a CPU. */
 const LOOP_RESOLUTION_MS = 20;
 
 const NANOSECONDS = 1e9;
