@@ -49,12 +49,14 @@ const reasons: Readonly<Record<string, string>> = {
   E2BIG: 'Argument list too long',
   EMFILE: 'Too many open files in the server (EMFILE; raise ulimit -n)',
   ENFILE: 'Too many open files on this machine (ENFILE)',
-  EAGAIN: 'No processes left for this user (EAGAIN; see ulimit -u)',
+  EAGAIN: 'No processes left for this user or container (EAGAIN; see ulimit -u and pids.max)',
   ENOMEM: 'Cannot allocate memory',
   ENOEXEC: 'Exec format error',
   ELOOP: 'Too many levels of symbolic links',
   ENAMETOOLONG: 'File name too long',
   ENOSPC: 'No space left on device',
+  EDQUOT: 'Disk quota exceeded',
+  EROFS: 'Read-only file system',
 };
 
 export const errorCode = (error: unknown): string =>

@@ -8,6 +8,7 @@ import { PtyInput } from './input.js';
 import type { Launch } from './launch.js';
 import { findPerl, relayArguments } from './relay.js';
 import { Source } from './source.js';
+import { tasksLeft } from './tasks.js';
 
 /**
  * node-pty's native part, without its JavaScript: that forces TERM and PWD into the environment, loses the
@@ -89,6 +90,14 @@ const needDescriptors = (count: number): void => {
 /** Master, slave of forkpty, slave held. */
 const DESCRIPTORS = 3;
 
+/** node-pty makes a thread for each child, and where there is none left for it the whole server aborts. */
+const needTasks = (count: number): void => {
+  if (tasksLeft() < count) throw Object.assign(new Error('no tasks are left'), { code: 'EAGAIN' });
+};
+
+/** The child, and the thread that waits for it. */
+const TASKS = 2;
+
 const commandLine = (launch: Launch, file: string): { file: string; args: string[]; env: string[] } => {
   const [program = '', ...args] = launch.argv;
   if (launch.arg0 === undefined || launch.arg0 === program) {
@@ -105,6 +114,7 @@ const commandLine = (launch: Launch, file: string): { file: string; args: string
 export const spawnPty = (launch: Launch, file: string, log: OutputLog, events: ChildEvents): Child => {
   const { binding, helper } = load();
   needDescriptors(DESCRIPTORS);
+  needTasks(TASKS);
   const command = commandLine(launch, file);
   const { rows, cols } = launch.size;
   const onExit = (code: number, signal: number): void =>

@@ -231,9 +231,18 @@ export const startParams = (processId: string, argv: readonly string[], more: ob
 /** A server that is asked to end has this long, then it is killed and the test fails by what it left. */
 const END_MS = 5_000;
 
-/** Starts a server as a process of its own. It is ended after the test, with all that it runs. */
-export const launchServer = (args: readonly string[] = [], env: NodeJS.ProcessEnv = {}): ChildProcess => {
-  const child = spawn(process.execPath, [...EXEC_SERVER, ...args], {
+/**
+ * Starts a server as a process of its own. It is ended after the test, with all that it runs.
+ *
+ * @param under a command that runs the one which follows it, in the same process (`sh -c 'ulimit …; exec "$@"' sh`)
+ */
+export const launchServer = (
+  args: readonly string[] = [],
+  env: NodeJS.ProcessEnv = {},
+  under: readonly string[] = [],
+): ChildProcess => {
+  const [command = '', ...words] = [...under, process.execPath, ...EXEC_SERVER, ...args];
+  const child = spawn(command, words, {
     stdio: ['pipe', 'pipe', 'pipe'],
     env: { ...process.env, ...env },
   });
@@ -259,8 +268,11 @@ export const collectStderr = (server: ChildProcess): (() => string) => {
 };
 
 /** A server of its own over stdio. */
-export const connectStdio = async (args: readonly string[] = []): Promise<TestClient> => {
-  const server = launchServer(args);
+export const connectStdio = async (args: readonly string[] = []): Promise<TestClient> =>
+  stdioClient(launchServer(args));
+
+/** A client of a launched server, over its standard streams. */
+export const stdioClient = (server: ChildProcess): TestClient => {
   const { stdin, stdout } = server;
   if (stdin === null || stdout === null) throw new Error('no pipes');
   server.stderr?.resume();
@@ -277,8 +289,9 @@ export const connectStdio = async (args: readonly string[] = []): Promise<TestCl
 export const launchListener = async (
   args: readonly string[] = [],
   env: NodeJS.ProcessEnv = {},
+  under: readonly string[] = [],
 ): Promise<{ server: ChildProcess; url: string; stderr: () => string }> => {
-  const server = launchServer(['--listen', 'ws://127.0.0.1:0', ...args], env);
+  const server = launchServer(['--listen', 'ws://127.0.0.1:0', ...args], env, under);
   if (server.stdout === null) throw new Error('no pipes');
   const stderr = collectStderr(server);
   const lines = createInterface({ input: server.stdout });
