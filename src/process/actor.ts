@@ -102,7 +102,11 @@ class ChildRunner implements ChildEvents {
     try {
       if (!this.launch.tty) fifos = await this.host.fifos.take(FIFOS_PER_CHILD);
     } catch (error) {
-      this.#fail(launchFailure('make the FIFOs of the process (mkfifo)', error));
+      // it is not the program that is missing
+      this.#fail({
+        ...launchFailure('make the FIFOs of the process (mkfifo)', error),
+        kind: 'spawnFailed',
+      });
       return;
     }
     if (this.#stopped) {

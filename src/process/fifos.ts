@@ -14,6 +14,18 @@ const LOW = 16;
 
 const runFile = promisify(execFile);
 
+/** All of them or none. Rejects with the system's error, or with what mkfifo says (`mkfifo: …: REASON`). */
+const makeFifos = async (names: readonly string[]): Promise<void> => {
+  try {
+    await runFile('mkfifo', ['-m', '600', ...names], { env: { ...process.env, LC_ALL: 'C' } });
+  } catch (error) {
+    for (const name of names) fs.rmSync(name, { force: true });
+    const said = error instanceof Error && 'stderr' in error ? String(error.stderr) : '';
+    const reason = /: ([^:\n]+)$/m.exec(said)?.[1];
+    throw reason === undefined ? error : new Error(reason, { cause: error });
+  }
+};
+
 /** Directories of pools begin so, and then have the pid of their server. */
 const PREFIX = 'exec-server-fifos-';
 
@@ -152,7 +164,7 @@ export class FifoPool {
     }
     const directory = this.#directory;
     const names = Array.from({ length: BATCH }, () => path.join(directory, String(this.#made++)));
-    await runFile('mkfifo', ['-m', '600', ...names]);
+    await makeFifos(names);
     if (this.#directory === directory) this.#names.push(...names);
   }
 }
