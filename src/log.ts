@@ -13,14 +13,23 @@ const plainError = (error: unknown): unknown => {
 };
 
 /**
+ * So much waits for a disk that is full; what comes after that is dropped. A server whose log cannot be
+ * written goes on without it.
+ */
+const MAX_WAITING_BYTES = 1024 * 1024;
+
+const standardError = (): DestinationStream =>
+  pino
+    .destination({ dest: 2, sync: true, maxLength: MAX_WAITING_BYTES })
+    // ENOSPC: the next line tries again. EPIPE: pino stops writing. Nobody is left to be told
+    .on('error', () => undefined);
+
+/**
  * One JSON line an event, on stderr: stdout is the protocol. Written at once, so that the last line before
  * a crash is there too. Callers never log environment values, tokens, output, or arguments beyond the
  * name of the program.
  */
-export const createLog = (
-  level: LogLevel,
-  destination: DestinationStream = pino.destination({ dest: 2, sync: true }),
-): Log =>
+export const createLog = (level: LogLevel, destination: DestinationStream = standardError()): Log =>
   pino(
     { level, base: null, timestamp: pino.stdTimeFunctions.isoTime, serializers: { err: plainError } },
     destination,

@@ -101,6 +101,8 @@ const serveToTheEnd = async (options: RunServerOptions): Promise<number> => {
   }).catch(startErrorAt(options.listen));
   if (serving.url !== 'stdio://') {
     say(`exec-server listening on ${serving.url}`);
+    // nobody reads it: clients may know the address all the same
+    options.stdout.on('error', (error) => log.warn({ err: error }, 'cannot write the URL to stdout'));
     options.stdout.write(`${serving.url}\n`);
   }
 
@@ -123,8 +125,8 @@ export const runServer = async (options: RunServerOptions): Promise<number> => {
   closeInheritedDescriptors();
   // child_process would add it to every environment, and that is to be exact
   delete process.env['NODE_V8_COVERAGE'];
-  // whoever read the trace is gone: no reason to end the children
-  if (options.trace) process.stderr.on('error', () => undefined);
+  // whoever read it is gone, or its disk is full: no reason to end the children
+  process.stderr.on('error', () => undefined);
   try {
     return await serveToTheEnd(options);
   } catch (error) {
