@@ -17,7 +17,8 @@ export const takeUpSession = async <T>(
   { url, sessionId, timeoutMs }: Wanted,
   open: () => Promise<T>,
 ): Promise<T> => {
-  const end = Date.now() + timeoutMs;
+  // not the clock on the wall, which somebody may set
+  const end = performance.now() + timeoutMs;
   for (let delay = FIRST_DELAY_MS; ; delay = Math.min(delay * 2, LAST_DELAY_MS)) {
     try {
       return await open();
@@ -25,7 +26,7 @@ export const takeUpSession = async <T>(
       if (!(error instanceof ServerError)) throw error;
       if (error.rpcCode === ErrorCode.invalidRequest) throw lost(url, sessionId, error);
       if (error.rpcCode !== ErrorCode.sessionAttached) throw error;
-      if (Date.now() + delay > end) throw inUse(url, sessionId, timeoutMs, error);
+      if (performance.now() + delay > end) throw inUse(url, sessionId, timeoutMs, error);
     }
     await new Promise<void>((resolve) => void after(delay, resolve));
   }

@@ -161,9 +161,10 @@ export class ResumingTransport implements Transport {
   }
 
   async #resume(reason: string): Promise<void> {
-    const end = Date.now() + this.#windowMs;
+    // not the clock on the wall, which somebody may set
+    const end = performance.now() + this.#windowMs;
     let delay = FIRST_DELAY_MS;
-    while (!this.#closing && Date.now() < end) {
+    while (!this.#closing && performance.now() < end) {
       await this.#wait(delay);
       delay = Math.min(delay * 2, LAST_DELAY_MS);
       if (this.#closing) break;
