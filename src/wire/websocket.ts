@@ -13,6 +13,10 @@ const PING_INTERVAL_MS = 30_000;
 /** A peer that doesn't answer a close frame within this time isn't waited for. */
 const CLOSE_TIMEOUT_MS = 2_000;
 
+/** What came from the peer so far, if the stream counts it, as a socket does. */
+const bytesReadOf = (stream: Duplex): number =>
+  'bytesRead' in stream && typeof stream.bytesRead === 'number' ? stream.bytesRead : 0;
+
 /**
  * One WebSocket. `ws` did the handshake and does receiving, ping and close; frames of ours go straight to
  * the socket (see webSocketFraming), each in one write, so they don't mix with those that `ws` writes.
@@ -25,12 +29,14 @@ export const webSocketWire = (name: string, socket: WebSocket, stream: Duplex): 
 
   const writer = new StreamWriter(stream, () => events?.drain());
 
-  const alive = (): void => {
-    missedPings = 0;
-  };
+  let bytesBefore = bytesReadOf(stream);
   const pinger = setInterval(() => {
     // while we don't read, the answers can't be seen
     if (socket.isPaused) return;
+    // a pong has to wait for the end of the frame that is being sent, which may take minutes: all is a sign of life
+    const bytes = bytesReadOf(stream);
+    if (bytes !== bytesBefore) missedPings = 0;
+    bytesBefore = bytes;
     if (missedPings >= 2) {
       failure = 'the peer missed two pings';
       socket.terminate();
@@ -54,15 +60,12 @@ export const webSocketWire = (name: string, socket: WebSocket, stream: Duplex): 
     open: (listener) => {
       events = listener;
       socket.on('message', (data) => {
-        alive();
         if (closed) return;
         const bytes = bytesOf(data);
         // ws checks text messages only
         if (isUtf8(bytes)) listener.message(bytes.toString('utf8'));
         else listener.malformed('the message is not UTF-8');
       });
-      socket.on('pong', alive);
-      socket.on('ping', alive);
       // a frame that breaks RFC 6455, or a message that is too long: ws closes with the right code
       socket.on('error', (error) => {
         failure ??= error.message;

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { EventEmitter, once } from 'node:events';
+import net from 'node:net';
 import { mock } from 'node:test';
 import { WebSocket } from 'ws';
 import { listen } from '../../src/wire/listener.js';
@@ -60,6 +61,13 @@ const send = (wire: Wire, text: string): boolean => wire.write(wire.framing.fram
 const nextText = async (client: WebSocket): Promise<string> => {
   const [data]: Buffer[] = await once(client, 'message');
   return String(data);
+};
+
+/** What a client writes to, past its frames. */
+const rawSocketOf = (client: WebSocket): net.Socket => {
+  const socket: unknown = Reflect.get(client, '_socket');
+  if (!(socket instanceof net.Socket)) throw new Error('no socket');
+  return socket;
 };
 
 /** What comes first at the client. */
@@ -222,6 +230,28 @@ describe('webSocketWire', () => {
         await once(client, 'pong');
       }
       expect(client.readyState).to.equal(WebSocket.OPEN);
+    });
+
+    it('and takes a part of a message for one: no pong can come before its end', async () => {
+      const { client, events } = await pair({ autoPong: false });
+      const text = 'x'.repeat(5);
+      const socket = rawSocketOf(client);
+      // a frame that is final, text, masked with zeros
+      socket.write(Buffer.from([0x81, 0x80 | text.length, 0, 0, 0, 0]));
+      for (const letter of text.slice(1)) {
+        socket.write(letter);
+        const ping = firstOf(client, 'ping', 'close');
+        // it has arrived: the answer to what another has sent later has
+        const other = await pair();
+        other.client.ping();
+        await once(other.client, 'pong');
+        mock.timers.tick(PING_INTERVAL_MS);
+        expect(await ping).to.equal('ping');
+      }
+      socket.write('x');
+      client.ping();
+      await once(client, 'pong');
+      expect(events).to.deep.equal([`message ${text}`]);
     });
 
     it('and misses none while it does not read', async () => {
