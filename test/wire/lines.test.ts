@@ -58,6 +58,20 @@ describe('LineSplitter', () => {
     expect(split([Buffer.concat(bytes.map((piece) => Buffer.from(piece)))])).to.deep.equal(expected);
   });
 
+  it('puts a line together that comes in thousands of pieces, short and long', () => {
+    const line = Array.from({ length: 3_000 }, (_, at) =>
+      at % 700 < 500 ? 'é' : `${at},`.repeat(1_000),
+    ).join('');
+    const pieces: Buffer[] = [];
+    const bytes = Buffer.from(`${line}\nnext\n`);
+    for (let at = 0, length = 1; at < bytes.length; at += length) {
+      length = pieces.length % 2_000 < 1_000 ? 1 : 3_000;
+      pieces.push(bytes.subarray(at, at + length));
+    }
+    expect(pieces.length).to.be.greaterThan(1_000);
+    expect(split(pieces, { maxBytes: bytes.length })).to.deep.equal([line, 'next']);
+  });
+
   it('takes a line of exactly the limit', () => {
     for (const end of ['\n', '']) {
       expect(split([`${'x'.repeat(10)}${end}`], { maxBytes: 10 })).to.deep.equal(['x'.repeat(10)]);
