@@ -16,6 +16,15 @@ const loginShell = (): string => {
   return FALLBACK_SHELL;
 };
 
+/** HOME, or what the password file says. */
+const homeDirectory = (): string => {
+  try {
+    return os.homedir();
+  } catch {
+    return '/'; // no HOME, and no entry for this uid in the password file
+  }
+};
+
 const uri = (directory: string): string => pathToFileURL(directory).href;
 
 /** What environment/info answers (docs/protocol.md section 4). An absent capability means no. */
@@ -26,7 +35,7 @@ export const environmentInfo = (version: string): EnvironmentInfo => {
     shell: { name: path.basename(shell), path: shell },
     executorVersion: version,
     cwd: uri(process.cwd()),
-    userHomeDir: uri(os.homedir()),
+    userHomeDir: uri(homeDirectory()),
     tempDir,
     temporaryDirectories: [tempDir],
     platformOs: process.platform === 'darwin' ? 'macos' : process.platform,
