@@ -244,6 +244,7 @@ export const connectionMachine = setup({
       assertEvent(event, 'process.start');
       return context.processes.has(event.processId);
     },
+    processLimitIsReached: ({ context }) => context.host.places.refusal !== undefined,
     processIsKnown: ({ context, event }) => {
       assertEvent(event, processRequestTypes);
       return context.processes.has(event.params.processId);
@@ -316,6 +317,11 @@ export const connectionMachine = setup({
     rejectTakenProcessId: emit(({ event }): ConnectionEmitted => {
       assertEvent(event, 'process.start');
       return invalidRequest(event.id, `process ${event.processId} already exists`);
+    }),
+    rejectStartAboveLimit: emit(({ context, event }): ConnectionEmitted => {
+      assertEvent(event, 'process.start');
+      const message = context.host.places.refusal ?? 'limit reached';
+      return { type: 'reply', id: event.id, error: { code: -32001, message } };
     }),
     spawnProcess: assign({
       processes: ({ context, event, spawn }) => {
@@ -475,6 +481,7 @@ export const connectionMachine = setup({
             'process.start': [
               { guard: 'startIsRefused', actions: 'rejectRefusedStart' },
               { guard: 'processIdIsTaken', actions: 'rejectTakenProcessId' },
+              { guard: 'processLimitIsReached', actions: 'rejectStartAboveLimit' },
               { actions: 'spawnProcess' },
             ],
             'process.*': [

@@ -3,6 +3,8 @@ import type { ConnectionEvent } from '../machines/connection.js';
 import type { Notification, Reply } from '../machines/reply.js';
 import type { EncodedJson } from './encoded-json.js';
 import { InFlight } from './in-flight.js';
+import { hasMoreValues } from './json-values.js';
+import { type LimitName, limitReached } from './limits.js';
 import { encodeAround } from './output/encode.js';
 import { Outbox } from './output/outbox.js';
 import type { Outlet } from './output/outlet.js';
@@ -11,6 +13,7 @@ import {
   encodeError,
   encodeMalformed,
   encodeResult,
+  encodeUnread,
   ErrorCode,
   type Message,
   parseMessage,
@@ -47,7 +50,7 @@ export class Connection implements Attachment {
   readonly #wire: Wire;
   readonly #context: ServerContext;
   readonly #sessions: Sessions;
-  readonly #inFlight = new InFlight();
+  readonly #inFlight: InFlight;
   /** Long answers that the client may not have taken yet. */
   readonly #untaken: EncodedJson[] = [];
   #session: Session;
@@ -60,6 +63,7 @@ export class Connection implements Attachment {
     this.#wire = wire;
     this.#context = context;
     this.#sessions = sessions;
+    this.#inFlight = new InFlight(context.limits);
     this.outlet =
       wire.sendText === undefined ? new Outbox(wire, () => this.#throttle()) : new TextOutlet(wire.sendText);
     this.#session = sessions.create();
@@ -136,6 +140,10 @@ export class Connection implements Attachment {
   }
 
   #receive(text: string): void {
+    if (hasMoreValues(text, this.#context.limits.jsonValues)) {
+      this.outlet.send(encodeUnread(text, this.#limitError('jsonValues')));
+      return;
+    }
     const message = parseMessage(text);
     if (isLeft(message)) this.outlet.send(encodeMalformed(message.left));
     else this.#dispatch(message.right);
@@ -167,7 +175,13 @@ export class Connection implements Attachment {
       return;
     }
     const { event, processId, inputBytes = 0 } = routed.right;
-    this.#inFlight.add(id, processId, inputBytes);
+    const limit = this.#inFlight.limitFor(event);
+    if (limit !== undefined) {
+      this.outlet.send(encodeError(id, this.#limitError(limit)));
+      this.#throttle();
+      return;
+    }
+    this.#inFlight.add(id, event, processId, inputBytes);
     if (event.type === 'initialize') this.#initialize(id, event);
     else this.#session.send(this.#prepared(event, routed.right));
     this.#throttle();
@@ -177,6 +191,7 @@ export class Connection implements Attachment {
   #prepared(event: ConnectionEvent, { processId }: Routed): ConnectionEvent {
     if (event.type === 'process.start' && 'log' in event.start) {
       const { launch, log } = event.start;
+      log.countIn(this.#context.outputMemory);
       log.attach(this.outlet);
       this.#context.log.debug({ wire: this.#wire.name, processId, program: launch.argv[0] }, 'process start');
     }
@@ -200,6 +215,10 @@ export class Connection implements Attachment {
     this.#session = session;
     session.attach(this);
     session.send({ type: 'attach', id: session.mark(id) });
+  }
+
+  #limitError(name: LimitName): RpcError {
+    return { code: ErrorCode.limitReached, message: limitReached(name, this.#context.limits) };
   }
 
   #refuse(what: string): void {

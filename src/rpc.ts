@@ -11,6 +11,7 @@ export const ErrorCode = {
   methodNotFound: -32601,
   invalidParams: -32602,
   internalError: -32603,
+  limitReached: -32001,
   notFound: -32004,
   sessionAttached: -32010,
 } as const;
@@ -120,6 +121,14 @@ export const encodeResult = (id: RequestId, result: object): string =>
 /** The JSON text of an error answer. */
 export const encodeError = (id: RequestId, error: RpcError): string =>
   `{"id":${id},"error":${JSON.stringify(error)}}`;
+
+/** The id of a message that is not to be parsed, if it is the first member and not too long to be sent back. */
+const LEADING_ID =
+  /^\s{0,8}\{\s{0,8}"id"\s{0,8}:\s{0,8}(-?(?:0|[1-9]\d{0,17})|"[^"\\\p{Cc}]{0,200}")\s{0,8},/u;
+
+/** The answer to a message that would take too much to be read. */
+export const encodeUnread = (json: string, error: RpcError): string =>
+  encodeError(LEADING_ID.exec(json)?.[1] ?? NO_ID, error);
 
 /** The answer to a message that has no usable id. */
 export const encodeMalformed = (message: string): string =>

@@ -1,14 +1,14 @@
 import { isLeft } from 'fp-ts/lib/Either.js';
+import { DEFAULT_LIMITS } from './limits.js';
 import { parseListenUrl } from './listen-url.js';
 import { createLog, type Log, type LogLevel } from './log.js';
-import { DEFAULT_MAX_MESSAGE_BYTES, ExecServer, type ServerOptions } from './server.js';
+import { ExecServer, type ServerOptions } from './server.js';
+import { Admission } from './wire/admission.js';
 import { streamWire } from './wire/stdio.js';
 
 export type ServeOptions = ServerOptions & {
   /** `stdio://` (default), or `ws://IP:PORT` with a literal address; port 0 takes a free one. */
   readonly listen?: string;
-  /** A longer message ends its connection. Default: 64 MiB. */
-  readonly maxMessageBytes?: number;
   /** Host names by which clients reach this server, besides its address and the loopback names. */
   readonly allowedHosts?: readonly string[];
   /** Where the log goes; default: stderr, at level `info`. */
@@ -42,7 +42,8 @@ export const serve = async (options: ServeOptions = {}): Promise<Serving> => {
   const url = parseListenUrl(options.listen ?? 'stdio://');
   if (isLeft(url)) throw new ListenUrlError(url.left);
   const log = options.log ?? createLog(options.logLevel ?? 'info');
-  const maxMessageBytes = options.maxMessageBytes ?? DEFAULT_MAX_MESSAGE_BYTES;
+  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const { messageBytes: maxMessageBytes } = limits;
 
   if (url.right.kind === 'stdio') {
     const server = new ExecServer(log, options);
@@ -56,11 +57,16 @@ export const serve = async (options: ServeOptions = {}): Promise<Serving> => {
   const { MetricsPage } = await import('./metrics/page.js');
   const server = new ExecServer(log, options);
   const metrics = new MetricsPage(server, log);
+  const admission = new Admission(limits);
   const listener = await listen({
     ...url.right,
     maxMessageBytes,
     allowedHosts: options.allowedHosts ?? [],
-    onWire: (wire) => void server.accept(wire),
+    admit: (address) => admission.refusal(address),
+    onWire: (wire, address) => {
+      admission.opened(address);
+      void server.accept(wire).closed.then(() => admission.closed(address));
+    },
     onRefused: (status, reason) => {
       server.metrics.refusals.add(String(status));
       log.warn({ status, reason }, 'request refused');

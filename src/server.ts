@@ -2,9 +2,12 @@ import type { InspectionEvent, Observer } from 'xstate';
 import { Connection } from './connect.js';
 import { environmentInfo } from './environment.js';
 import { combineObservers } from './inspect/observers.js';
+import { DEFAULT_LIMITS, limitReached, type Limits } from './limits.js';
 import type { Log } from './log.js';
 import { Metrics } from './metrics.js';
+import { OutputMemory } from './output/memory.js';
 import { FifoPool } from './process/fifos.js';
+import { Places } from './process/places.js';
 import { Turns } from './process/turns.js';
 import { type ServerContext, Session } from './session.js';
 import { version } from './version.js';
@@ -15,9 +18,6 @@ export const DEFAULT_RETENTION_MS = 30_000;
 
 /** How long a resumable session waits for its client (docs/protocol.md section 2). */
 export const DEFAULT_DETACHED_TTL_MS = 90_000;
-
-/** A message longer than this ends its connection (docs/protocol.md section 1). */
-export const DEFAULT_MAX_MESSAGE_BYTES = 64 * 1024 * 1024;
 
 export type ServerOptions = {
   /** How long a closed process stays readable, in milliseconds. Default: 30,000. */
@@ -34,6 +34,8 @@ export type ServerOptions = {
    * not served.
    */
   readonly allowHttp?: boolean;
+  /** What clients may make it hold at most. Default, where one isn't given: `DEFAULT_LIMITS`. */
+  readonly limits?: Partial<Limits>;
   /**
    * Observers of every actor, event and snapshot (XState's inspection API), in this process. One that throws
    * is left out from then on. Default: none.
@@ -63,14 +65,19 @@ export class ExecServer {
       detachedTtlMs = DEFAULT_DETACHED_TTL_MS,
       externalSandbox = false,
       allowHttp = false,
+      limits: givenLimits = {},
       inspect = [],
     }: ServerOptions = {},
   ) {
+    const limits = { ...DEFAULT_LIMITS, ...givenLimits };
     this.#context = {
       log,
       fifos: new FifoPool(),
       turns: new Turns(),
       metrics: this.metrics,
+      limits,
+      places: new Places(limits.processes, limitReached('processes', limits)),
+      outputMemory: new OutputMemory(limits.retainedBytes),
       environmentInfo: environmentInfo(version),
       retentionMs,
       detachedTtlMs,

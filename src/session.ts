@@ -5,13 +5,16 @@ import { processMachine } from '../machines/process.js';
 import type { Notification, Reply } from '../machines/reply.js';
 import { filesActor } from './files/actor.js';
 import { httpActor } from './http/actor.js';
+import { limitReached, type Limits } from './limits.js';
 import type { Log } from './log.js';
 import type { Metrics } from './metrics.js';
 import type { OutputLog } from './output/log.js';
+import type { OutputMemory } from './output/memory.js';
 import type { Outlet } from './output/outlet.js';
 import { childActor, ProcessHost } from './process/actor.js';
 import type { FifoPool } from './process/fifos.js';
 import { SessionGroups } from './process/groups.js';
+import { Places } from './process/places.js';
 import type { Turns } from './process/turns.js';
 import { type EnvironmentInfo, type ProcessSummary, PROTOCOL_VERSION } from './protocol.js';
 import type { RequestSettings } from './routes.js';
@@ -23,6 +26,10 @@ export type ServerContext = {
   readonly fifos: FifoPool;
   readonly turns: Turns;
   readonly metrics: Metrics;
+  readonly limits: Limits;
+  /** Those of the server; a session has some of them. */
+  readonly places: Places;
+  readonly outputMemory: OutputMemory;
   readonly environmentInfo: EnvironmentInfo;
   readonly retentionMs: number;
   /** How long a resumable client is waited for. */
@@ -70,14 +77,20 @@ export class Session {
   #wires = 0;
 
   constructor(context: ServerContext) {
-    const { log, fifos, turns, metrics, environmentInfo, retentionMs, detachedTtlMs, inspect } = context;
+    const { log, fifos, turns, metrics, limits, environmentInfo } = context;
+    const { retentionMs, detachedTtlMs, inspect } = context;
     const groups = new SessionGroups();
+    const places = new Places(
+      limits.processesPerSession,
+      limitReached('processesPerSession', limits),
+      context.places,
+    );
     this.#actor = createActor(machine, {
       input: {
         sessionId: this.id,
         protocolVersion: PROTOCOL_VERSION,
         environmentInfo,
-        host: new ProcessHost(groups, fifos, turns, metrics),
+        host: new ProcessHost({ groups, fifos, turns, places, metrics, sweeps: false }),
         retentionMs,
         detachedTtlMs,
       },

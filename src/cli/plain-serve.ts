@@ -1,3 +1,4 @@
+import { DEFAULT_LIMITS } from '../limits.js';
 import type { RunServerOptions } from './run-server.js';
 import { serveOptions } from './serve.js';
 
@@ -27,6 +28,7 @@ export const plainServe = (words: readonly string[]): PlainOptions | undefined =
     allowHttp: serveOptions['allow-http'].default,
     allowHost: serveOptions['allow-host'].default,
     trace: serveOptions.trace.default,
+    limits: DEFAULT_LIMITS,
   };
   for (let at = 0; at < words.length; at += 2) {
     const [option = '', value] = words.slice(at, at + 2);

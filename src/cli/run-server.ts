@@ -1,6 +1,7 @@
 import { isLeft } from 'fp-ts/lib/Either.js';
 import type { Inspector } from '../inspect.js';
 import { traceTransitions } from '../inspect/trace.js';
+import type { Limits } from '../limits.js';
 import { parseListenUrl } from '../listen-url.js';
 import { createLog, type LogLevel } from '../log.js';
 import { errorCode } from '../process/launch.js';
@@ -21,6 +22,7 @@ export type RunServerOptions = {
   /** Empty: at a free port. */
   readonly inspect?: string | undefined;
   readonly trace: boolean;
+  readonly limits: Limits;
   /** For the URL of a listener. */
   readonly stdout: NodeJS.WriteStream;
 };
@@ -97,6 +99,7 @@ const serveToTheEnd = async (options: RunServerOptions): Promise<number> => {
     externalSandbox: options.externalSandbox,
     allowHttp: options.allowHttp,
     allowedHosts: options.allowHost,
+    limits: options.limits,
     inspect,
   }).catch(startErrorAt(options.listen));
   if (serving.url !== 'stdio://') {

@@ -1,6 +1,7 @@
 import type { InferredOptionTypes } from 'yargs';
 import type { LogLevel } from '../log.js';
 import { type Command, last } from './command.js';
+import { limitOptions, limitsOf } from './limits.js';
 
 /** The options of the server, and what holds where they aren't given. */
 export const serveOptions = {
@@ -58,6 +59,7 @@ export const serveOptions = {
     default: false,
     describe: 'development: a line a transition of every connection and process, on stderr',
   },
+  ...limitOptions,
 } as const;
 
 export type ServeArguments = InferredOptionTypes<typeof serveOptions>;
@@ -68,6 +70,6 @@ export const serveCommand: Command<ServeArguments> = {
   options: (parser) => parser.options(serveOptions),
   run: async (argv, { stdout }) => {
     const { runServer } = await import('./run-server.js');
-    return runServer({ ...argv, stdout });
+    return runServer({ ...argv, limits: limitsOf(argv), stdout });
   },
 };

@@ -1,5 +1,8 @@
 import type { RpcError } from '../rpc.js';
 
+/** ErrorCode.limitReached: the module of that loads all codecs, which a mistake on the command line does without. */
+const LIMIT_REACHED = -32001;
+
 /** Why something failed, for programs; the message is for people. */
 export type ClientErrorCode =
   | 'SPAWN_FAILED'
@@ -10,6 +13,7 @@ export type ClientErrorCode =
   | 'SESSION_LOST'
   | 'PROTOCOL_ERROR'
   | 'SERVER_ERROR'
+  | 'LIMIT_REACHED'
   | 'STDIN_CLOSED'
   | 'OUTPUT_LOST'
   | 'MAX_BUFFER';
@@ -58,15 +62,16 @@ export class ProtocolError extends ExecServerError {
   readonly code = 'PROTOCOL_ERROR';
 }
 
-/** The server answered a request with an error. */
+/** The server answered a request with an error. LIMIT_REACHED: it would do it, when less is going on. */
 export class ServerError extends ExecServerError {
-  readonly code = 'SERVER_ERROR';
+  readonly code: 'SERVER_ERROR' | 'LIMIT_REACHED';
   /** The JSON-RPC code: -32600, -32602, -32603, … (docs/protocol.md section 1). */
   readonly rpcCode: number;
   readonly data: unknown;
 
   constructor(method: string, { code, message, data }: RpcError) {
     super(`${method}: ${message}`);
+    this.code = code === LIMIT_REACHED ? 'LIMIT_REACHED' : 'SERVER_ERROR';
     this.rpcCode = code;
     this.data = data;
   }

@@ -29,16 +29,21 @@ export class Block {
   }
 }
 
+/** Is told how many bytes blocks take. */
+export type BlockMemory = { grown(bytes: number): void; shrunk(bytes: number): void };
+
 /** The blocks of one log. Each is twice as large as the one before, and a full-sized one is used again. */
 export class BlockPool {
   #current: Block | undefined;
   #spare: Block | undefined;
   #nextSize = SMALLEST_BLOCK;
+  #ended = false;
+  memory: BlockMemory | undefined;
 
   /** A block with room in it. */
   current(): Block {
     if (this.#current !== undefined && this.#current.free > 0) return this.#current;
-    const block = this.#spare ?? new Block(Buffer.allocUnsafeSlow(this.#nextSize));
+    const block = this.#spare ?? this.#allocate();
     this.#spare = undefined;
     this.#nextSize = Math.min(this.#nextSize * 2, LARGEST_BLOCK);
     this.#current = block;
@@ -50,8 +55,23 @@ export class BlockPool {
     block.chunks--;
     if (block.chunks > 0) return;
     if (block === this.#current) this.#current = undefined;
-    if (block.bytes.length < LARGEST_BLOCK) return;
+    if (this.#ended || this.#spare !== undefined || block.bytes.length < LARGEST_BLOCK) {
+      this.memory?.shrunk(block.bytes.length);
+      return;
+    }
     block.used = 0;
     this.#spare = block;
+  }
+
+  /** No further block is needed: none is kept that is free. */
+  end(): void {
+    this.#ended = true;
+    if (this.#spare !== undefined) this.memory?.shrunk(this.#spare.bytes.length);
+    this.#spare = undefined;
+  }
+
+  #allocate(): Block {
+    this.memory?.grown(this.#nextSize);
+    return new Block(Buffer.allocUnsafeSlow(this.#nextSize));
   }
 }

@@ -1,6 +1,7 @@
 import type { EndReason, Stream } from '../protocol.js';
 import { BlockPool } from './blocks.js';
 import type { NotificationEncoder } from './encode.js';
+import type { ClosedOutput, OutputMemory } from './memory.js';
 import type { Chunk, Close, Exit, LogRecord } from './record.js';
 
 /** One notification carries at most this much output (docs/protocol.md, Output). */
@@ -35,7 +36,7 @@ export type Valve = { pause(): void; resume(): void };
  * Bytes join the last chunk while it is unsent and unread; so a thousand small writes become one
  * notification when the connection is busy, and one each when it is not.
  */
-export class OutputLog {
+export class OutputLog implements ClosedOutput {
   /** `records[#first]` is the oldest retained; those before it are dropped, and cut off now and then. */
   #records: LogRecord[] = [];
   #first = 0;
@@ -57,6 +58,8 @@ export class OutputLog {
   #sealed = true;
   #full = false;
   #released = false;
+  #givenUp = false;
+  #memory: OutputMemory | undefined;
   #reader: LogReader | undefined;
   #valve: Valve | undefined;
   #onAppend: (() => void) | undefined;
@@ -73,6 +76,12 @@ export class OutputLog {
     readonly encoder: NotificationEncoder,
     private readonly window = Infinity,
   ) {}
+
+  /** From now on its blocks count among those of the server. To be called before the first output. */
+  countIn(memory: OutputMemory): void {
+    this.#memory = memory;
+    this.#pool.memory = memory;
+  }
 
   /** From now on what is appended waits until this reader has sent it. What came before is to be read. */
   attach(reader: LogReader): void {
@@ -148,7 +157,9 @@ export class OutputLog {
 
   /** Takes the last number. */
   closed(): void {
+    this.#pool.end();
     this.#mark({ kind: 'closed', seq: this.#nextSeq++ });
+    this.#memory?.closed(this);
   }
 
   /** The next record that may be sent. */
@@ -249,6 +260,17 @@ export class OutputLog {
   /** Gives up the retained output; what is unsent still goes out. */
   release(): void {
     this.#released = true;
+    this.#pool.end();
+    this.#memory?.forget(this);
+    this.#trim();
+  }
+
+  /**
+   * Retains nothing more, as if the cap were 0: the server needs the memory. What is unsent still goes out, and
+   * what a client with a window has not taken stays until it has.
+   */
+  giveUp(): void {
+    this.#givenUp = true;
     this.#trim();
   }
 
@@ -304,7 +326,7 @@ export class OutputLog {
 
   /** Drops the oldest whole chunks above the limits; what is unsent stays. */
   #trim(): void {
-    const cap = this.#released ? 0 : this.cap;
+    const cap = this.#released || this.#givenUp ? 0 : this.cap;
     while (
       this.#first < this.#unsentFrom &&
       (this.#retainedBytes > cap || this.#retainedChunks > MAX_RETAINED_CHUNKS)

@@ -10,20 +10,29 @@ import type { FifoPool, Fifos } from './fifos.js';
 import type { ProcessGroup, SessionGroups } from './groups.js';
 import { type Launch, type LaunchFailure, launchFailure } from './launch.js';
 import { FIFOS_PER_CHILD, SpawnFailed, spawnPipes } from './pipes.js';
+import type { Places } from './places.js';
 import { preflight } from './preflight.js';
 import { spawnPty } from './pty.js';
 import type { Turns } from './turns.js';
 
 /** What the children of one session share, and with those of other sessions. */
 export class ProcessHost {
-  constructor(
-    readonly groups: SessionGroups,
-    readonly fifos: FifoPool,
-    readonly turns: Turns,
-    readonly metrics = new Metrics(),
-    /** After each kill the child's whole tree is swept, and `child.swept` is told. */
-    readonly sweeps = false,
-  ) {}
+  readonly groups: SessionGroups;
+  readonly fifos: FifoPool;
+  readonly turns: Turns;
+  readonly places: Places;
+  readonly metrics: Metrics;
+  /** After each kill the child's whole tree is swept, and `child.swept` is told. */
+  readonly sweeps: boolean;
+
+  constructor(members: Omit<ProcessHost, 'toJSON'>) {
+    this.groups = members.groups;
+    this.fifos = members.fifos;
+    this.turns = members.turns;
+    this.places = members.places;
+    this.metrics = members.metrics;
+    this.sweeps = members.sweeps;
+  }
 
   toJSON(): object {
     return this.groups.toJSON();
@@ -80,6 +89,7 @@ const signals: Readonly<Record<SignalName, NodeJS.Signals>> = {
  */
 class ChildRunner implements ChildEvents {
   #leaveLine: (() => void) | undefined;
+  readonly #leavePlace: () => void;
   #child: Child | undefined;
   #group: ProcessGroup | undefined;
   #exited = false;
@@ -94,6 +104,7 @@ class ChildRunner implements ChildEvents {
     private readonly tell: (event: Told) => void,
   ) {
     this.#account = new ChildAccount(host.metrics, log, () => this.#child?.sources ?? []);
+    this.#leavePlace = host.places.take();
   }
 
   /** Never throws: whatever goes wrong is told as `child.failed`. */
@@ -164,15 +175,18 @@ class ChildRunner implements ChildEvents {
     this.#child?.release();
     // without its last holder a PTY now says that it is at its end
     this.#drain();
-    if (this.#stopped) this.#forgetGroup();
+    if (this.#stopped) {
+      this.#forgetGroup();
+      this.#leavePlace();
+    }
     this.tell({ type: 'child.exited', ...status });
-    if (this.#openSources === 0) this.tell({ type: 'child.closed' });
+    if (this.#openSources === 0) this.#close();
   }
 
   sourceEnded(): void {
     this.#openSources--;
     if (this.#openSources === 0) this.#account.paused.stop();
-    if (this.#openSources === 0 && this.#exited) this.tell({ type: 'child.closed' });
+    if (this.#openSources === 0 && this.#exited) this.#close();
   }
 
   inputBroken(): void {
@@ -219,6 +233,8 @@ class ChildRunner implements ChildEvents {
     this.#child?.release();
     if (this.#exited) this.#forgetGroup();
     this.#account.close();
+    // one that was killed has its place until it is reaped
+    if (this.#exited || this.#child === undefined) this.#leavePlace();
   }
 
   #write(chunk: Bytes): void {
@@ -239,7 +255,13 @@ class ChildRunner implements ChildEvents {
     if (this.#group !== undefined) this.host.groups.forget(this.#group);
   }
 
+  #close(): void {
+    this.#leavePlace();
+    this.tell({ type: 'child.closed' });
+  }
+
   #fail(failure: LaunchFailure): void {
+    this.#leavePlace();
     if (this.#stopped) return;
     this.#account.failed(failure);
     this.tell({ type: 'child.failed', failure });

@@ -13,7 +13,9 @@ export type ListenerOptions = {
   readonly maxMessageBytes: number;
   /** Names for this server that a Host header may have, besides the address and the loopback names. */
   readonly allowedHosts: readonly string[];
-  readonly onWire: (wire: Wire) => void;
+  /** Why no further connection from this address is taken now; undefined: one is. Default: all are taken. */
+  readonly admit?: (address: string) => Refusal | undefined;
+  readonly onWire: (wire: Wire, address: string) => void;
   /** A request was refused: for the log. */
   readonly onRefused: (status: number, reason: string) => void;
   /** What else GET answers, by path. */
@@ -38,7 +40,7 @@ const hostName = (header: string): string => unwrapped(header.replace(/:\d+$/, '
 const isLoopback = (name: string): boolean =>
   name === 'localhost' || name === '::1' || (net.isIPv4(name) && name.startsWith('127.'));
 
-type Refusal = { readonly status: 403 | 404; readonly reason: string };
+export type Refusal = { readonly status: 403 | 404 | 429 | 503; readonly reason: string };
 
 /**
  * Browsers send an Origin with every WebSocket and every cross-site request, and nothing else does: no web
@@ -101,18 +103,19 @@ export const listen = async (options: ListenerOptions): Promise<Listener> => {
   });
 
   server.on('upgrade', (request, socket, head) => {
+    const { remoteAddress = '?', remotePort = 0 } = request.socket;
     const refusal =
       refusalOf(request, allowedHosts) ??
-      (pathOf(request) === '/' ? undefined : { status: 404, reason: 'its path is not /' });
+      (pathOf(request) === '/' ? undefined : { status: 404, reason: 'its path is not /' }) ??
+      options.admit?.(remoteAddress);
     if (refusal !== undefined) {
       onRefused(refusal.status, refusal.reason);
       refuseUpgrade(socket, refusal.status);
       return;
     }
-    const { remoteAddress = '?', remotePort = 0 } = request.socket;
     request.socket.setNoDelay(true);
     webSockets.handleUpgrade(request, socket, head, (webSocket) =>
-      onWire(webSocketWire(`ws ${remoteAddress}:${remotePort}`, webSocket, socket)),
+      onWire(webSocketWire(`ws ${remoteAddress}:${remotePort}`, webSocket, socket), remoteAddress),
     );
   });
 

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { plainServe } from '../../src/cli/plain-serve.js';
+import { DEFAULT_LIMITS } from '../../src/limits.js';
 
 describe('a plain start of the server', () => {
   it('takes the defaults, a URL, a level of the log', () => {
@@ -12,6 +13,7 @@ describe('a plain start of the server', () => {
       allowHttp: false,
       allowHost: [],
       trace: false,
+      limits: DEFAULT_LIMITS,
     });
     expect(plainServe(['--listen', 'ws://127.0.0.1:0', '--log-level', 'warn'])).to.include({
       listen: 'ws://127.0.0.1:0',

@@ -48,4 +48,9 @@ describe('the errors of the client', () => {
     });
     expect(error.data).to.deep.equal({ kind: 'k' });
   });
+
+  it('tells a limit of the server by a code of its own', () => {
+    const error = new ServerError('process/start', { code: -32001, message: 'limit reached' });
+    expect(error).to.include({ code: 'LIMIT_REACHED', rpcCode: -32001 });
+  });
 });

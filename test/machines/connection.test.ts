@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type { ConnectionEvent } from '../../machines/connection.js';
+import { Places } from '../../src/process/places.js';
 import { environmentInfo, RETENTION_MS, Session } from '../support/machines.js';
 import {
   answered,
@@ -86,6 +87,23 @@ describe('a connection that is ready', () => {
     expect(session.children).to.have.lengthOf(1);
     session.begin('p', { id: 'again' }).tells({ type: 'child.spawned', pid: 8 });
     expect(session.answers()).to.deep.equal([answered('again', started('p'))]);
+  });
+
+  it('refuses a start when no place is left, after an id that is taken', () => {
+    const places = new Places(1, 'limit reached: 1 process');
+    const session = new Session({ places });
+    session.run('p');
+    const leave = places.take();
+    expect(session.ask(startEvent('p', { id: 's' }))).to.deep.equal([
+      refused('s', 'process p already exists'),
+    ]);
+    expect(session.ask(startEvent('q', { id: 's' }))).to.deep.equal([
+      { id: 's', error: { code: -32001, message: 'limit reached: 1 process' } },
+    ]);
+    expect([session.stateOf('q'), session.children.length]).to.deep.equal([undefined, 1]);
+    leave();
+    session.run('q');
+    expect(session.stateOf('q')).to.equal('running');
   });
 
   it('lists its processes in each state', () => {

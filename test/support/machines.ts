@@ -11,6 +11,7 @@ import type { LogReader } from '../../src/output/log.js';
 import { type ChildCommand, type ChildEvent, type ChildInput, ProcessHost } from '../../src/process/actor.js';
 import { FifoPool } from '../../src/process/fifos.js';
 import { SessionGroups } from '../../src/process/groups.js';
+import { Places } from '../../src/process/places.js';
 import { Turns } from '../../src/process/turns.js';
 import type { EnvironmentInfo, Stream } from '../../src/protocol.js';
 import { initialize, type StartOptions, startEvent } from './requests.js';
@@ -109,7 +110,7 @@ export class StubChild {
 /** What a connection is made with; no child of it is ever started. */
 export const connectionInput = (
   retentionMs = RETENTION_MS,
-  sweeps = false,
+  { sweeps = false, places = new Places(Infinity, 'full') } = {},
 ): ConnectionInput & { groups: CountedGroups } => {
   const groups = new CountedGroups();
   return {
@@ -117,7 +118,14 @@ export const connectionInput = (
     sessionId: 'session 1',
     protocolVersion: 'exec-server.v0',
     environmentInfo,
-    host: new ProcessHost(groups, new FifoPool(), new Turns(), new Metrics(), sweeps),
+    host: new ProcessHost({
+      groups,
+      fifos: new FifoPool(),
+      turns: new Turns(),
+      places,
+      metrics: new Metrics(),
+      sweeps,
+    }),
     retentionMs,
     detachedTtlMs: DETACHED_TTL_MS,
   };
@@ -155,9 +163,15 @@ export class Session {
   constructor({
     retentionMs = RETENTION_MS,
     resumable = false,
-    sweeps = false,
     onChild,
-  }: { retentionMs?: number; resumable?: boolean; sweeps?: boolean; onChild?: ChildStub } = {}) {
+    ...host
+  }: {
+    retentionMs?: number;
+    resumable?: boolean;
+    sweeps?: boolean;
+    places?: Places;
+    onChild?: ChildStub;
+  } = {}) {
     const child = fromCallback<ChildCommand, ChildInput>(({ input, sendBack, receive }) => {
       const stub = new StubChild(input, sendBack);
       this.children.push(stub);
@@ -170,7 +184,7 @@ export class Session {
     const machine = connectionMachine.provide({
       actors: { process: processMachine.provide({ actors: { child } }) },
     });
-    this.input = connectionInput(retentionMs, sweeps);
+    this.input = connectionInput(retentionMs, host);
     this.#actor = createActor(machine, { input: this.input, clock: this.clock });
     this.#actor.on('*', (emitted) => this.#answers.push(answerOf(emitted)));
     this.#actor.start();
