@@ -58,6 +58,8 @@ export class Connection implements Attachment {
   #reason: string | undefined;
   #paused = false;
   #wireClosed = false;
+  /** For a wire whose client has to open its session in time. */
+  readonly #handshakeTimer: NodeJS.Timeout | undefined;
 
   constructor(wire: Wire, context: ServerContext, sessions: Sessions) {
     this.#wire = wire;
@@ -80,6 +82,7 @@ export class Connection implements Attachment {
           context.log.info({ wire: wire.name, reason }, 'connection closed');
           this.#wireClosed = true;
           leaveMetrics();
+          clearTimeout(this.#handshakeTimer);
           this.outlet.close();
           this.#session.detach();
           resolve();
@@ -87,6 +90,7 @@ export class Connection implements Attachment {
       });
     });
     context.log.debug({ wire: wire.name }, 'connection opened');
+    this.#handshakeTimer = this.#expectHandshake();
   }
 
   get name(): string {
@@ -139,6 +143,14 @@ export class Connection implements Attachment {
     });
   }
 
+  /** Who connects and says nothing holds memory and a descriptor. */
+  #expectHandshake(): NodeJS.Timeout | undefined {
+    const { handshakeTimeoutMs } = this.#wire;
+    if (handshakeTimeoutMs === undefined) return undefined;
+    const reason = `the client had not sent initialized after ${handshakeTimeoutMs} ms`;
+    return setTimeout(() => this.#close(reason), handshakeTimeoutMs);
+  }
+
   #receive(text: string): void {
     if (hasMoreValues(text, this.#context.limits.jsonValues)) {
       this.outlet.send(encodeUnread(text, this.#limitError('jsonValues')));
@@ -155,8 +167,10 @@ export class Connection implements Attachment {
         this.#request(message.id, message.method, message.params);
         break;
       case 'notification':
-        if (message.method === 'initialized') this.#session.send({ type: 'initialized' });
-        else this.#refuse('a notification other than initialized');
+        if (message.method === 'initialized') {
+          clearTimeout(this.#handshakeTimer);
+          this.#session.send({ type: 'initialized' });
+        } else this.#refuse('a notification other than initialized');
         break;
       case 'response':
         this.#refuse('a response to nothing that was asked');

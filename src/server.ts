@@ -88,9 +88,10 @@ export class ExecServer {
 
   /** Serves one client until its wire is closed. The wire is the server's from now on. */
   accept(wire: Wire): Connection {
+    const { principal } = wire;
     const connection = new Connection(wire, this.#context, {
-      create: () => this.#createSession(),
-      find: (sessionId) => this.#sessions.get(sessionId),
+      create: () => this.#createSession(principal),
+      find: (sessionId) => this.#findSession(sessionId, principal),
     });
     this.#connections.add(connection);
     void connection.closed.then(() => this.#connections.delete(connection));
@@ -124,8 +125,14 @@ export class ExecServer {
     await this.#context.fifos.close();
   }
 
-  #createSession(): Session {
-    const session = new Session(this.#context);
+  /** Another's session is as unknown as one that never was. */
+  #findSession(sessionId: string, principal: string | undefined): Session | undefined {
+    const session = this.#sessions.get(sessionId);
+    return session?.principal === principal ? session : undefined;
+  }
+
+  #createSession(principal: string | undefined): Session {
+    const session = new Session(this.#context, principal);
     this.#sessions.set(session.id, session);
     void session.closed.then(() => this.#sessions.delete(session.id));
     return session;

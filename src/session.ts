@@ -76,7 +76,11 @@ export class Session {
   /** Counts the wires. A request's id is marked with it, for answers that come when its wire is gone. */
   #wires = 0;
 
-  constructor(context: ServerContext) {
+  /** @param principal whose wires may take it up; see Wire */
+  constructor(
+    context: ServerContext,
+    readonly principal?: string,
+  ) {
     const { log, fifos, turns, metrics, limits, environmentInfo } = context;
     const { retentionMs, detachedTtlMs, inspect } = context;
     const groups = new SessionGroups();

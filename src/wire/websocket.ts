@@ -21,7 +21,12 @@ const bytesReadOf = (stream: Duplex): number =>
  * One WebSocket. `ws` did the handshake and does receiving, ping and close; frames of ours go straight to
  * the socket (see webSocketFraming), each in one write, so they don't mix with those that `ws` writes.
  */
-export const webSocketWire = (name: string, socket: WebSocket, stream: Duplex): Wire => {
+export const webSocketWire = (
+  name: string,
+  socket: WebSocket,
+  stream: Duplex,
+  { principal, handshakeTimeoutMs }: Pick<Wire, 'principal' | 'handshakeTimeoutMs'> = {},
+): Wire => {
   let events: WireEvents | undefined;
   let closed = false;
   let missedPings = 0;
@@ -57,6 +62,8 @@ export const webSocketWire = (name: string, socket: WebSocket, stream: Duplex): 
     name,
     framing: webSocketFraming,
     canResume: true,
+    principal,
+    handshakeTimeoutMs,
     open: (listener) => {
       events = listener;
       socket.on('message', (data) => {

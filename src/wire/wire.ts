@@ -31,6 +31,10 @@ export interface Wire {
   readonly framing: Framing;
   /** A client may come back to its session on another wire of this kind. */
   readonly canResume: boolean;
+  /** Whose wire it is, for the listener that let it in: opaque. Sessions belong to one principal. */
+  readonly principal?: string | undefined;
+  /** Milliseconds in which the client has to open its session. Default: it is waited for. */
+  readonly handshakeTimeoutMs?: number | undefined;
   /** Begins to deliver events. */
   open(events: WireEvents): void;
   /** Only where messages stay text: takes one. `write` is not used then. */
