@@ -23,3 +23,17 @@ export const parseListenUrl = (url: string): Either<string, ListenUrl> => {
   }
   return right({ kind: 'ws', host: v4 ?? `[${v6}]`, port: Number(port) });
 };
+
+/**
+ * Only this machine reaches it, however the address is written.
+ *
+ * @param host literal, as it is in a ListenUrl
+ */
+export const isLoopback = (host: string): boolean => {
+  const loopback = new net.BlockList();
+  loopback.addSubnet('127.0.0.0', 8);
+  loopback.addAddress('::1', 'ipv6');
+  // without brackets and a zone (`fe80::1%eth0`)
+  const address = host.replace(/^\[|\]$/g, '').replace(/%.*$/, '');
+  return loopback.check(address, net.isIPv6(address) ? 'ipv6' : 'ipv4');
+};

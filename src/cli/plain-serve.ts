@@ -1,6 +1,6 @@
 import { DEFAULT_LIMITS } from '../limits.js';
 import type { RunServerOptions } from './run-server.js';
-import { serveOptions } from './serve.js';
+import { DEFAULT_LISTEN, serveOptions } from './serve.js';
 
 type PlainOptions = Omit<RunServerOptions, 'stdout'>;
 
@@ -20,7 +20,9 @@ const read = (option: string, value: string): Partial<PlainOptions> | undefined 
  */
 export const plainServe = (words: readonly string[]): PlainOptions | undefined => {
   let options: PlainOptions = {
-    listen: serveOptions.listen.default,
+    listen: DEFAULT_LISTEN,
+    allowTokenInProtocol: serveOptions['allow-token-in-protocol'].default,
+    handshakeTimeout: serveOptions['handshake-timeout'].default,
     logLevel: serveOptions['log-level'].default,
     retention: serveOptions.retention.default,
     detachedTtl: serveOptions['detached-ttl'].default,

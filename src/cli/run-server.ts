@@ -6,11 +6,20 @@ import { parseListenUrl } from '../listen-url.js';
 import { createLog, type LogLevel } from '../log.js';
 import { errorCode } from '../process/launch.js';
 import { ListenUrlError, serve } from '../serve.js';
+import type { Tokens } from '../token.js';
 import { closeInheritedDescriptors } from './descriptors.js';
+import { ServerTokenError, serverTokens } from './server-tokens.js';
+import { takeTokenVariable } from './token-variable.js';
 import { ExitStatus, signalStatus } from './exit-status.js';
 
 export type RunServerOptions = {
   readonly listen: string;
+  readonly unix?: string | undefined;
+  readonly tokenFile?: string | undefined;
+  readonly tokenSha256?: string | undefined;
+  readonly allowTokenInProtocol: boolean;
+  /** Seconds. */
+  readonly handshakeTimeout: number;
   readonly logLevel: LogLevel;
   /** Seconds. */
   readonly retention: number;
@@ -58,6 +67,12 @@ const startErrorAt =
     throw new StartError(1, `exec-server: cannot listen on ${url}: ${reason}`);
   };
 
+const placeOf = ({ listen, unix }: RunServerOptions): string =>
+  unix === undefined ? listen : `ws+unix:${unix}`;
+
+const isListener = ({ listen, unix }: RunServerOptions): boolean =>
+  unix !== undefined || !listen.startsWith('stdio');
+
 /** Starts what `--inspect` asks for, and says where it is. */
 const inspectAt = async (url: string): Promise<Inspector> => {
   const relay = parseListenUrl(url === '' ? 'ws://127.0.0.1:0' : url);
@@ -81,7 +96,7 @@ const inspectAt = async (url: string): Promise<Inspector> => {
 };
 
 /** Serves until it is told to end, or over stdio until its client has gone. */
-const serveToTheEnd = async (options: RunServerOptions): Promise<number> => {
+const serveToTheEnd = async (options: RunServerOptions, tokens: Tokens | undefined): Promise<number> => {
   const log = createLog(options.logLevel);
   const inspector =
     options.inspect === undefined
@@ -93,6 +108,10 @@ const serveToTheEnd = async (options: RunServerOptions): Promise<number> => {
   ];
   const serving = await serve({
     listen: options.listen,
+    unix: options.unix,
+    tokens,
+    tokenInProtocol: options.allowTokenInProtocol,
+    handshakeTimeoutMs: options.handshakeTimeout * 1000,
     log,
     retentionMs: options.retention * 1000,
     detachedTtlMs: options.detachedTtl * 1000,
@@ -101,7 +120,7 @@ const serveToTheEnd = async (options: RunServerOptions): Promise<number> => {
     allowedHosts: options.allowHost,
     limits: options.limits,
     inspect,
-  }).catch(startErrorAt(options.listen));
+  }).catch(startErrorAt(placeOf(options)));
   if (serving.url !== 'stdio://') {
     say(`exec-server listening on ${serving.url}`);
     // nobody reads it: clients may know the address all the same
@@ -125,13 +144,24 @@ const serveToTheEnd = async (options: RunServerOptions): Promise<number> => {
 
 /** The server as a process of its own. Resolves with its exit status; says what it has to on stderr. */
 export const runServer = async (options: RunServerOptions): Promise<number> => {
+  // first: nothing that is started, shown or thrown may have it
+  const tokenVariable = takeTokenVariable();
+  let tokens: Tokens | undefined;
+  try {
+    // before the descriptors are closed: the file may be one of them, `<(pass show exec-server)`
+    tokens = serverTokens({ ...options, isListener: isListener(options) }, tokenVariable);
+  } catch (error) {
+    if (!(error instanceof ServerTokenError)) throw error;
+    say(`exec-server: ${error.message}`);
+    return ExitStatus.usage;
+  }
   closeInheritedDescriptors();
   // child_process would add it to every environment, and that is to be exact
   delete process.env['NODE_V8_COVERAGE'];
   // whoever read it is gone, or its disk is full: no reason to end the children
   process.stderr.on('error', () => undefined);
   try {
-    return await serveToTheEnd(options);
+    return await serveToTheEnd(options, tokens);
   } catch (error) {
     if (!(error instanceof StartError)) throw error;
     say(error.message);

@@ -1,16 +1,55 @@
 import type { InferredOptionTypes } from 'yargs';
 import type { LogLevel } from '../log.js';
-import { type Command, last } from './command.js';
+import { type Command, last, UsageError } from './command.js';
 import { limitOptions, limitsOf } from './limits.js';
+
+/** Where a server listens that isn't told. */
+export const DEFAULT_LISTEN = 'stdio://';
+
+/** setTimeout can't wait longer: 24.8 days. */
+const MAX_TIMEOUT_S = 2 ** 31 / 1000 - 1;
 
 /** The options of the server, and what holds where they aren't given. */
 export const serveOptions = {
   listen: {
     type: 'string',
-    default: 'stdio://',
+    // no default: it has to be known whether it was given
+    defaultDescription: DEFAULT_LISTEN,
     requiresArg: false,
     coerce: last<string>,
     describe: '`stdio://`, or `ws://IP:PORT` with a literal address (port 0: a free one)',
+  },
+  unix: {
+    type: 'string',
+    requiresArg: true,
+    coerce: last<string>,
+    describe: 'in place of --listen: the path of a Unix socket, which is made for you alone',
+  },
+  'token-file': {
+    type: 'string',
+    requiresArg: true,
+    coerce: last<string>,
+    describe:
+      'clients must show a token that is in this file, one a line, which only its owner may read; ' +
+      'or put one into EXEC_SERVER_TOKEN',
+  },
+  'token-sha256': {
+    type: 'string',
+    requiresArg: true,
+    coerce: last<string>,
+    describe: 'clients must show the token whose SHA-256 this is, in 64 hex digits',
+  },
+  'allow-token-in-protocol': {
+    type: 'boolean',
+    default: false,
+    describe: 'a token may come as the WebSocket sub-protocol `exec-server.token.BASE64URL` too',
+  },
+  'handshake-timeout': {
+    type: 'number',
+    default: 10,
+    requiresArg: true,
+    coerce: last<number>,
+    describe: 'seconds in which a client of a listener must open its session; 0: no limit',
   },
   'log-level': {
     // those of log.ts, which the other commands need not load
@@ -69,7 +108,14 @@ export const serveCommand: Command<ServeArguments> = {
   describe: 'the server',
   options: (parser) => parser.options(serveOptions),
   run: async (argv, { stdout }) => {
+    const { listen, unix, handshakeTimeout } = argv;
+    if (listen !== undefined && unix !== undefined) {
+      throw new UsageError('--listen and --unix exclude each other: give one of them');
+    }
+    if (!(handshakeTimeout >= 0 && handshakeTimeout <= MAX_TIMEOUT_S)) {
+      throw new UsageError('--handshake-timeout must be a number of seconds from 0 to 2000000');
+    }
     const { runServer } = await import('./run-server.js');
-    return runServer({ ...argv, limits: limitsOf(argv), stdout });
+    return runServer({ ...argv, listen: listen ?? DEFAULT_LISTEN, limits: limitsOf(argv), stdout });
   },
 };

@@ -1,5 +1,5 @@
 import { limitReached, type Limits } from '../limits.js';
-import type { Refusal } from './listener.js';
+import type { Refusal } from './access.js';
 
 /** Counts the connections of a listener, in all and by address, and says whether there may be one more. */
 export class Admission {

@@ -6,6 +6,8 @@ describe('a plain start of the server', () => {
   it('takes the defaults, a URL, a level of the log', () => {
     expect(plainServe([])).to.deep.equal({
       listen: 'stdio://',
+      allowTokenInProtocol: false,
+      handshakeTimeout: 10,
       logLevel: 'info',
       retention: 30,
       detachedTtl: 90,

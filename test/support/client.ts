@@ -301,8 +301,9 @@ export const launchListener = async (
 };
 
 /** One connection to a listening server. */
-export const connectWebSocket = async (url: string): Promise<TestClient> => {
-  const socket = new WebSocket(url);
+export const connectWebSocket = async (url: string, token?: string): Promise<TestClient> => {
+  const headers = token === undefined ? {} : { Authorization: `Bearer ${token}` };
+  const socket = new WebSocket(url, { headers });
   const client = new TestClient(
     {
       send: (text) => socket.send(text),
