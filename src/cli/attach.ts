@@ -50,7 +50,7 @@ const attach = async (
       // not waited for, so that all output is read from its beginning; refused only if the process is gone
       remote.resize(rows, cols).catch(() => undefined);
     }
-    const comeBack = attachWords(session.url, session.sessionId, processId);
+    const comeBack = attachWords(session, processId);
     const { exitCode, signal } = await play(remote, stdout, {
       terminal,
       takesStdin: !tty,

@@ -1,4 +1,6 @@
+import { isLeft } from 'fp-ts/lib/Either.js';
 import type { ExecServerClient } from '../client/index.js';
+import { parseToken, readTokenFile } from '../token.js';
 import { last, UsageError } from './command.js';
 
 export const connectOption = {
@@ -6,7 +8,15 @@ export const connectOption = {
     type: 'string',
     requiresArg: true,
     coerce: last<string>,
-    describe: 'a server that listens, `ws://HOST:PORT`; default: EXEC_SERVER_URL, or a local one of its own',
+    describe:
+      'a server that listens, `ws://HOST:PORT` or `ws+unix:PATH`; default: EXEC_SERVER_URL, or a local one of its own',
+  },
+  'token-file': {
+    type: 'string',
+    requiresArg: true,
+    coerce: last<string>,
+    describe:
+      'with --connect: a file with the token for it, which only you may read; default: EXEC_SERVER_TOKEN',
   },
 } as const;
 
@@ -15,11 +25,33 @@ export const serverUrl = (option: string | undefined): string | undefined => {
   const url = option ?? process.env['EXEC_SERVER_URL'] ?? '';
   if (url === '' && option === undefined) return undefined;
   const protocol = URL.canParse(url) ? new URL(url).protocol : '';
-  if (protocol === 'ws:' || protocol === 'wss:') return url;
+  if (['ws:', 'wss:', 'ws+unix:'].includes(protocol)) return url;
   throw new UsageError(
     `${option === undefined ? 'EXEC_SERVER_URL' : '--connect'} \`${url}\` is no URL of a server; ` +
-      'expected `ws://HOST:PORT`',
+      'expected `ws://HOST:PORT` or `ws+unix:PATH`',
   );
+};
+
+/**
+ * The token for a server; undefined: none is shown. A file goes before EXEC_SERVER_TOKEN; of several tokens in it
+ * the first counts. Throws UsageError, which never quotes a token.
+ *
+ * @param url undefined: a local server, which asks for none
+ */
+export const serverToken = (tokenFile: string | undefined, url: string | undefined): string | undefined => {
+  if (tokenFile !== undefined) {
+    if (url === undefined) {
+      throw new UsageError('--token-file needs a server that listens: --connect URL, or EXEC_SERVER_URL');
+    }
+    const tokens = readTokenFile(tokenFile);
+    if (isLeft(tokens)) throw new UsageError(`--token-file ${tokenFile} ${tokens.left}`);
+    return tokens.right[0];
+  }
+  const variable = process.env['EXEC_SERVER_TOKEN'] ?? '';
+  if (url === undefined || variable === '') return undefined;
+  const token = parseToken(variable);
+  if (isLeft(token)) throw new UsageError(`EXEC_SERVER_TOKEN ${token.left}`);
+  return token.right;
 };
 
 /** Somebody else who uses the session is most often a person, for whom nobody waits. */
@@ -44,16 +76,18 @@ export const serverName = (url: string | undefined): string => url ?? 'the local
  * Rejects with the errors of the client.
  *
  * @param resume the session can be left, and outlives a lost connection; not of a local server
+ * @param token for the server at the URL
  */
 export const connect = async (
   url: string | undefined,
   clientName: string,
-  { resume = false }: { readonly resume?: boolean } = {},
+  { resume = false, token }: { readonly resume?: boolean; readonly token?: string | undefined } = {},
 ): Promise<Connected> => {
   if (url === undefined) return launchLocal(clientName);
   const { ExecServerClient } = await import('../client/index.js');
   const client = await ExecServerClient.connectWebSocket({
     url,
+    ...(token === undefined ? {} : { token }),
     clientName,
     resume,
     resumeWindow: RESUME_WINDOW_MS,
@@ -65,11 +99,12 @@ export const connect = async (
 export const resumeSession = async (
   url: string,
   sessionId: string,
-  clientName: string,
+  { clientName, token }: { readonly clientName: string; readonly token: string | undefined },
 ): Promise<ExecServerClient> => {
   const { ExecServerClient } = await import('../client/index.js');
   return ExecServerClient.connectWebSocket({
     url,
+    ...(token === undefined ? {} : { token }),
     sessionId,
     clientName,
     resumeWindow: RESUME_WINDOW_MS,

@@ -1,4 +1,4 @@
-import { ConnectRefusedError, ExecServerError, ServerError } from '../client/errors.js';
+import { ConnectRefusedError, ExecServerError, ServerError, TokenRefusedError } from '../client/errors.js';
 import { ExitStatus, signalStatus } from './exit-status.js';
 
 /** How a command ends that failed: its status, and the line that tells why; none if nobody need be told. */
@@ -52,6 +52,8 @@ const kindOf = (data: unknown): string =>
 const errorCode = (error: unknown): string =>
   error instanceof Error && 'code' in error ? String(error.code) : '';
 
+const UNIX = 'ws+unix:';
+
 const unreachable = (line: string): Failure => ({ status: ExitStatus.unreachable, line });
 
 /**
@@ -67,8 +69,12 @@ export const failureOf = (error: unknown, server: string): Failure => {
     const line = error.message.replace(/^[\w/]+: /, '');
     return { status: startStatus[kindOf(error.data)] ?? ExitStatus.unreachable, line };
   }
+  if (error instanceof TokenRefusedError) {
+    return unreachable(`${error.message}; give it by --token-file PATH, or in EXEC_SERVER_TOKEN`);
+  }
   if (error instanceof ConnectRefusedError) {
-    return unreachable(`${error.message}; is a server there? Start one with: exec-server --listen ${server}`);
+    const place = server.startsWith(UNIX) ? `--unix ${server.slice(UNIX.length)}` : `--listen ${server}`;
+    return unreachable(`${error.message}; is a server there? Start one with: exec-server ${place}`);
   }
   if (error instanceof NoProcessError) return unreachable(error.message);
   if (error instanceof NoAnswerError) return unreachable(`${server}: ${error.message}`);

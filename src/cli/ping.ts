@@ -1,6 +1,6 @@
 import type { InferredOptionTypes } from 'yargs';
 import { type Command, type Context, last, UsageError } from './command.js';
-import { connect, connectOption, serverName, serverUrl } from './connect.js';
+import { connect, connectOption, serverName, serverToken, serverUrl } from './connect.js';
 import { failureOf, NoAnswerError } from './failure.js';
 import { watchErrors, write } from './streams.js';
 
@@ -35,9 +35,9 @@ const inTime = async <T>(answer: Promise<T>): Promise<T> => {
   return Promise.race([answer, late]).finally(() => clearTimeout(timer));
 };
 
-const ping = async (url: string | undefined, count: number): Promise<Measured> => {
+const ping = async (url: string | undefined, token: string | undefined, count: number): Promise<Measured> => {
   const begun = performance.now();
-  const { client, close } = await connect(url, 'exec-server ping');
+  const { client, close } = await connect(url, 'exec-server ping', { token });
   try {
     const handshakeMs = milliseconds(begun);
     const roundTripsMs: number[] = [];
@@ -69,15 +69,16 @@ export const pingCommand: Command<InferredOptionTypes<typeof options>> = {
   name: 'ping',
   describe: 'connect to a server and measure the time of its answers; exit status 0, or 125 without them',
   options: (parser) => parser.options(options),
-  run: async ({ connect: option, count, json }, { stdout }: Context) => {
+  run: async ({ connect: option, tokenFile, count, json }, { stdout }: Context) => {
     const url = serverUrl(option);
+    const token = serverToken(tokenFile, url);
     if (!Number.isInteger(count) || count < 0 || count > MAX_COUNT) {
       throw new UsageError(`--count must be a whole number from 0 to ${MAX_COUNT}`);
     }
     for (const stream of [stdout, process.stderr]) watchErrors(stream);
     const server = serverName(url);
     try {
-      const measured = await ping(url, count);
+      const measured = await ping(url, token, count);
       await write(stdout, json ? `${JSON.stringify({ server, ...measured })}\n` : inWords(server, measured));
       return 0;
     } catch (error) {

@@ -3,7 +3,7 @@ import type { ArgumentsCamelCase, InferredOptionTypes } from 'yargs';
 import { Parser } from 'yargs/helpers';
 import type { ExecServerClient, StartOptions } from '../client/index.js';
 import { type Command, type Context, last, UsageError } from './command.js';
-import { connect, connectOption, serverName, serverUrl } from './connect.js';
+import { connect, connectOption, serverName, serverToken, serverUrl } from './connect.js';
 import { DETACH_KEY } from './detach-key.js';
 import { localEnvironment, plainEnvironment, terminalEnvironment, toVariables } from './environment.js';
 import { failureOf, LeftRunning } from './failure.js';
@@ -139,6 +139,8 @@ const startOptions = (
 const run = async (argv: Argv, { stdout, program }: Context): Promise<number> => {
   const url = serverUrl(argv.connect);
   check(argv, url, program);
+  const { tokenFile } = argv;
+  const token = serverToken(tokenFile, url);
   const variables = toVariables(argv.env ?? []);
   for (const stream of [stdout, process.stderr]) watchErrors(stream);
   const screen = [stdout, process.stderr].find(({ isTTY }) => isTTY);
@@ -147,11 +149,16 @@ const run = async (argv: Argv, { stdout, program }: Context): Promise<number> =>
   // also when this process ends by an error of its own
   process.once('exit', restore);
   try {
-    const { client, close } = await connect(url, 'exec-server run', { resume: argv.tty || argv.detach });
+    const { client, close } = await connect(url, 'exec-server run', {
+      resume: argv.tty || argv.detach,
+      token,
+    });
     try {
       const options = startOptions(argv, client, program, variables, url === undefined);
       const remote = await client.start({ ...options, ...(terminal && { size: terminal.size }) });
-      const comeBack = url === undefined ? undefined : attachWords(url, client.sessionId, remote.processId);
+      const { sessionId } = client;
+      const comeBack =
+        url === undefined ? undefined : attachWords({ url, tokenFile, sessionId }, remote.processId);
       if (argv.detach && comeBack !== undefined) throw new LeftRunning(comeBack);
       const { exitCode, signal } = await play(remote, stdout, { terminal, takesStdin: argv.stdin, comeBack });
       terminal?.restore(signal !== null);

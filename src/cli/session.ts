@@ -1,12 +1,16 @@
 import type { ArgumentsCamelCase, InferredOptionTypes } from 'yargs';
 import type { ExecServerClient, ProcessSummary } from '../client/index.js';
 import { last, UsageError } from './command.js';
-import { connectOption, resumeSession, serverUrl } from './connect.js';
+import { connectOption, resumeSession, serverToken, serverUrl } from './connect.js';
 import { failureOf, NoProcessError } from './failure.js';
 import { watchErrors } from './streams.js';
 
 export const sessionOptions = {
-  connect: { ...connectOption.connect, describe: 'its server, `ws://HOST:PORT`; default: EXEC_SERVER_URL' },
+  ...connectOption,
+  connect: {
+    ...connectOption.connect,
+    describe: 'its server, `ws://HOST:PORT` or `ws+unix:PATH`; default: EXEC_SERVER_URL',
+  },
   session: {
     type: 'string',
     requiresArg: true,
@@ -34,6 +38,7 @@ type SessionArguments = ArgumentsCamelCase<InferredOptionTypes<typeof sessionOpt
 export type HeldSession = {
   readonly client: ExecServerClient;
   readonly url: string;
+  readonly tokenFile: string | undefined;
   readonly sessionId: string;
 };
 
@@ -42,7 +47,7 @@ export type HeldSession = {
  * stderr what went wrong.
  */
 export const inSession = async (
-  { connect, session: sessionId }: SessionArguments,
+  { connect, tokenFile, session: sessionId }: SessionArguments,
   { command, stdout }: { readonly command: string; readonly stdout: NodeJS.WriteStream },
   task: (session: HeldSession) => Promise<number>,
 ): Promise<number> => {
@@ -50,11 +55,12 @@ export const inSession = async (
   if (url === undefined) {
     throw new UsageError(`${command} needs the server of the session: --connect URL, or EXEC_SERVER_URL`);
   }
+  const token = serverToken(tokenFile, url);
   for (const stream of [stdout, process.stderr]) watchErrors(stream);
   try {
-    const client = await resumeSession(url, sessionId, `exec-server ${command}`);
+    const client = await resumeSession(url, sessionId, { clientName: `exec-server ${command}`, token });
     try {
-      return await task({ client, url, sessionId });
+      return await task({ client, url, tokenFile, sessionId });
     } finally {
       if (client.rpc.ended === undefined) await client.detach();
     }
@@ -66,13 +72,11 @@ export const inSession = async (
 };
 
 /** Rejects with NoProcessError. */
-export const findProcess = async (
-  { client, url, sessionId }: HeldSession,
-  processId: string,
-): Promise<ProcessSummary> => {
+export const findProcess = async (session: HeldSession, processId: string): Promise<ProcessSummary> => {
+  const { client, sessionId } = session;
   const found = (await client.list()).find((process) => process.processId === processId);
   if (found !== undefined) return found;
-  const list = `exec-server ps ${sessionWords(url, sessionId)}`;
+  const list = `exec-server ps ${sessionWords(session)}`;
   throw new NoProcessError(`session ${sessionId} has no process ${processId}; see which it has: ${list}`);
 };
 
@@ -80,12 +84,19 @@ export const findProcess = async (
 const quoted = (word: string): string =>
   /^[\w:./@%+=-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 
-const sessionWords = (url: string, sessionId: string): string =>
-  `--connect ${quoted(url)} --session ${quoted(sessionId)}`;
+/** What is needed to come back to a session. A token that came by the environment is there the next time too. */
+type SessionAddress = Omit<HeldSession, 'client'>;
+
+const sessionWords = ({ url, tokenFile, sessionId }: SessionAddress): string =>
+  [
+    `--connect ${quoted(url)}`,
+    ...(tokenFile === undefined ? [] : [`--token-file ${quoted(tokenFile)}`]),
+    `--session ${quoted(sessionId)}`,
+  ].join(' ');
 
 /** The command that goes on with a process that was left. */
-export const attachWords = (url: string, sessionId: string, processId: string): string =>
-  `exec-server attach ${sessionWords(url, sessionId)} ${quoted(processId)}`;
+export const attachWords = (session: SessionAddress, processId: string): string =>
+  `exec-server attach ${sessionWords(session)} ${quoted(processId)}`;
 
 /** Tells that the beginning of some output is not there any more; it isn't an error. */
 export const tellDropped = (bytes: number): void => {

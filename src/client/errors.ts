@@ -42,6 +42,9 @@ export class ConnectRefusedError extends ExecServerError {
   readonly code = 'CONNECT_REFUSED';
 }
 
+/** The server wants a token, or another one than it was shown. */
+export class TokenRefusedError extends ConnectRefusedError {}
+
 /** The server did not answer `initialize` within `initializeTimeout`. */
 export class InitializeTimeoutError extends ExecServerError {
   readonly code = 'INITIALIZE_TIMEOUT';

@@ -12,7 +12,7 @@ import { launchTransport, type LaunchOptions } from './transports/launch.js';
 const DEFAULT_CONNECT_TIMEOUT_MS = 10_000;
 
 export type ConnectWebSocketOptions = InitializeOptions & {
-  /** `ws://IP:PORT` */
+  /** `ws://IP:PORT`, or `ws+unix:PATH`. */
   readonly url: string;
   /** Sent as `Authorization: Bearer …`. */
   readonly token?: string;

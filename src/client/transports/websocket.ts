@@ -1,14 +1,15 @@
+import net from 'node:net';
 import type { WebSocket } from 'ws';
 import { bytesOf } from '../../wire/raw-data.js';
 import { after } from '../deadline.js';
-import { ConnectRefusedError, ConnectTimeoutError } from '../errors.js';
+import { ConnectRefusedError, ConnectTimeoutError, TokenRefusedError } from '../errors.js';
 import { MAX_MESSAGE_BYTES, parseJson, type Transport } from '../transport.js';
 
 /** A server that does not answer the close frame is not waited for. */
 const CLOSE_TIMEOUT_MS = 2_000;
 
 export type WebSocketOptions = {
-  /** `ws://IP:PORT`. */
+  /** `ws://IP:PORT`, or `ws+unix:PATH`: everything after the colon is the path. */
   readonly url: string;
   /** Sent as `Authorization: Bearer …`. */
   readonly token?: string;
@@ -41,8 +42,27 @@ const opened = (socket: WebSocket, { url, connectTimeout }: WebSocketOptions): P
     });
   });
 
-const refused = (url: string, error: unknown): ConnectRefusedError =>
-  new ConnectRefusedError(`cannot connect to ${url}: ${reasonOf(error)}`, { cause: error });
+/** What the server says of a token; 429 is the 401 of an address from which too many came. */
+const TOKEN_REFUSED = /^Unexpected server response: (401|429)$/;
+
+const refused = (url: string, error: unknown): ConnectRefusedError => {
+  const reason = reasonOf(error);
+  const status = TOKEN_REFUSED.exec(reason)?.[1];
+  return status === undefined
+    ? new ConnectRefusedError(`cannot connect to ${url}: ${reason}`, { cause: error })
+    : new TokenRefusedError(
+        `cannot connect to ${url}: the server wants a token, or another one (HTTP ${status})`,
+        { cause: error },
+      );
+};
+
+const UNIX = 'ws+unix:';
+
+/** ws would cut a path at a colon, and take `%20` for three characters of it. */
+const addressOf = (url: string): { url: string; createConnection?: () => net.Socket } =>
+  url.startsWith(UNIX)
+    ? { url: 'ws://localhost/', createConnection: () => net.connect(url.slice(UNIX.length)) }
+    : { url };
 
 /** Ends a connection over which nothing came for too long: a network can be lost without a word. */
 const expectPings = (socket: WebSocket, onSilence: () => void): (() => void) => {
@@ -66,9 +86,15 @@ export const connectWebSocketTransport = async (options: WebSocketOptions): Prom
   const { url, token } = options;
   const { WebSocket } = await import('ws');
   const headers = token === undefined ? {} : { Authorization: `Bearer ${token}` };
+  const { url: address, ...connection } = addressOf(url);
   let socket: WebSocket;
   try {
-    socket = new WebSocket(url, { headers, perMessageDeflate: false, maxPayload: MAX_MESSAGE_BYTES });
+    socket = new WebSocket(address, {
+      ...connection,
+      headers,
+      perMessageDeflate: false,
+      maxPayload: MAX_MESSAGE_BYTES,
+    });
   } catch (error) {
     throw refused(url, error); // no WebSocket URL, or a token that no header can hold
   }
