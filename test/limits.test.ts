@@ -101,11 +101,11 @@ describe('the limit of connections', () => {
     expect(await third.list()).to.deep.equal([]);
   });
 
-  it('refuses one too many from an address with 429, and takes one from another', async () => {
+  it('refuses one too many from an address with 503, and takes one from another', async () => {
     const listener = await launchListener(['--max-connections-per-address', '1']);
     const { url } = listener;
     const first = await initialized(url);
-    expect(await upgrade(url)).to.deep.equal({ status: 429, body: '' });
+    expect(await upgrade(url)).to.deep.equal({ status: 503, body: '' });
     await logged(
       listener,
       '"reason":"limit reached: 1 connections from one address (--max-connections-per-address)"',

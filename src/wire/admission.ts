@@ -8,13 +8,13 @@ export class Admission {
 
   constructor(private readonly limits: Limits) {}
 
-  /** Why none from this address is taken now; undefined: one is. 503 is told by the server, 429 to the address. */
+  /** Why none from this address is taken now; undefined: one is. Not 429, which means tokens here. */
   refusal(address: string): Refusal | undefined {
     if (this.#open >= this.limits.connections) {
       return { status: 503, reason: limitReached('connections', this.limits) };
     }
     if (this.#of(address) >= this.limits.connectionsPerAddress) {
-      return { status: 429, reason: limitReached('connectionsPerAddress', this.limits) };
+      return { status: 503, reason: limitReached('connectionsPerAddress', this.limits) };
     }
     return undefined;
   }
