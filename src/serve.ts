@@ -72,10 +72,8 @@ export const serve = async (options: ServeOptions = {}): Promise<Serving> => {
     return { url: 'stdio://', ended: connection.closed, close };
   }
 
-  if (place.kind === 'ws' && tokens === undefined) {
-    if (!isLoopback(place.host)) throw new ListenUrlError(needsToken(place.host));
-    log.warn('there is no token: whoever runs a program on this machine can run any as this user');
-  }
+  const isOpen = place.kind === 'ws' && tokens === undefined;
+  if (isOpen && !isLoopback(place.host)) throw new ListenUrlError(needsToken(place.host));
   // only a listener pays for http and ws
   const { listen, listenUnix } = await import('./wire/listener.js');
   const { MetricsPage } = await import('./metrics/page.js');
@@ -103,6 +101,7 @@ export const serve = async (options: ServeOptions = {}): Promise<Serving> => {
   const listener = await (place.kind === 'ws'
     ? listen({ ...requests, ...place })
     : listenUnix({ ...requests, ...place }));
+  if (isOpen) log.warn('there is no token: whoever runs a program on this machine can run any as this user');
   return {
     url: listener.url,
     ended: listener.closed,

@@ -37,7 +37,7 @@ describe('a client that connects', () => {
   }
 
   it('and opens its session is left alone', async () => {
-    const { url } = await listening(200);
+    const { url } = await listening(500);
     const client = await connectWebSocket(url);
     await client.initialize();
     // one that came later has been cut off
@@ -54,7 +54,7 @@ describe('a client that connects', () => {
   });
 
   it('and resumes, but says no initialized, loses nothing by it', async () => {
-    const { url } = await listening(300);
+    const { url } = await listening(500);
     const first = await connectWebSocket(url);
     const { sessionId } = await first.initialize({ resumeSessionId: null });
     await first.start('p', ['cat'], { pipeStdin: true });

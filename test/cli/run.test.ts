@@ -167,7 +167,7 @@ describe('exec-server run', () => {
       [['--env', '=x', 'ls'], 'an --env is not of the form `K=V`'],
       [
         ['--connect', 'http://x', 'ls'],
-        '--connect `http://x` is no URL of a server; expected `ws://HOST:PORT`',
+        '--connect `http://x` is no URL of a server; expected `ws://HOST:PORT` or `ws+unix:PATH`',
       ],
       [[...anywhere, '--cwd', 'x', 'ls'], '--cwd must be an absolute path on the machine of the server'],
       // `true` is the program
