@@ -7,6 +7,8 @@ import type { Log } from './log.js';
 import { Metrics } from './metrics.js';
 import { OutputMemory } from './output/memory.js';
 import { FifoPool } from './process/fifos.js';
+import { Guard } from './process/guard.js';
+import { Sweeper } from './process/sweeper.js';
 import { Places } from './process/places.js';
 import { Turns } from './process/turns.js';
 import { type ServerContext, Session } from './session.js';
@@ -37,6 +39,11 @@ export type ServerOptions = {
   /** What clients may make it hold at most. Default, where one isn't given: `DEFAULT_LIMITS`. */
   readonly limits?: Partial<Limits>;
   /**
+   * Processes that have left their group are killed too, when what they come from is terminated or its session
+   * ends. Adds EXEC_SERVER_PROCESS to every environment. Needs /proc (Linux). Default: groups alone.
+   */
+  readonly sweep?: boolean;
+  /**
    * Observers of every actor, event and snapshot (XState's inspection API), in this process. One that throws
    * is left out from then on. Default: none.
    */
@@ -66,10 +73,12 @@ export class ExecServer {
       externalSandbox = false,
       allowHttp = false,
       limits: givenLimits = {},
+      sweep = false,
       inspect = [],
     }: ServerOptions = {},
   ) {
     const limits = { ...DEFAULT_LIMITS, ...givenLimits };
+    const sweeper = sweep ? Sweeper.make(log) : undefined;
     this.#context = {
       log,
       fifos: new FifoPool(),
@@ -78,6 +87,7 @@ export class ExecServer {
       limits,
       places: new Places(limits.processes, limitReached('processes', limits)),
       outputMemory: new OutputMemory(limits.retainedBytes),
+      custody: { guard: new Guard(log, sweeper), sweeper },
       environmentInfo: environmentInfo(version),
       retentionMs,
       detachedTtlMs,
@@ -123,6 +133,9 @@ export class ExecServer {
     for (const session of sessions) session.close();
     await Promise.all([...connections, ...sessions].map(({ closed }) => closed));
     await this.#context.fifos.close();
+    const { guard, sweeper } = this.#context.custody;
+    sweeper?.close();
+    await guard.close();
   }
 
   /** Another's session is as unknown as one that never was. */

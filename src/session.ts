@@ -13,7 +13,7 @@ import type { OutputMemory } from './output/memory.js';
 import type { Outlet } from './output/outlet.js';
 import { childActor, ProcessHost } from './process/actor.js';
 import type { FifoPool } from './process/fifos.js';
-import { SessionGroups } from './process/groups.js';
+import { type Custody, SessionGroups } from './process/groups.js';
 import { Places } from './process/places.js';
 import type { Turns } from './process/turns.js';
 import { type EnvironmentInfo, type ProcessSummary, PROTOCOL_VERSION } from './protocol.js';
@@ -30,6 +30,7 @@ export type ServerContext = {
   /** Those of the server; a session has some of them. */
   readonly places: Places;
   readonly outputMemory: OutputMemory;
+  readonly custody: Custody;
   readonly environmentInfo: EnvironmentInfo;
   readonly retentionMs: number;
   /** How long a resumable client is waited for. */
@@ -81,9 +82,9 @@ export class Session {
     context: ServerContext,
     readonly principal?: string,
   ) {
-    const { log, fifos, turns, metrics, limits, environmentInfo } = context;
+    const { log, fifos, turns, metrics, limits, custody, environmentInfo } = context;
     const { retentionMs, detachedTtlMs, inspect } = context;
-    const groups = new SessionGroups();
+    const groups = new SessionGroups(custody);
     const places = new Places(
       limits.processesPerSession,
       limitReached('processesPerSession', limits),
@@ -94,7 +95,7 @@ export class Session {
         sessionId: this.id,
         protocolVersion: PROTOCOL_VERSION,
         environmentInfo,
-        host: new ProcessHost({ groups, fifos, turns, places, metrics, sweeps: false }),
+        host: new ProcessHost({ groups, fifos, turns, places, metrics }),
         retentionMs,
         detachedTtlMs,
       },
@@ -120,11 +121,11 @@ export class Session {
           // it can't end its processes any more
           groups.end();
           this.#attachment?.ended('internal error');
-          resolve();
+          resolve(groups.ended);
         },
         complete: () => {
           this.#attachment?.ended('the session is over');
-          resolve();
+          resolve(groups.ended);
         },
       });
     });

@@ -28,6 +28,7 @@ export const plainServe = (words: readonly string[]): PlainOptions | undefined =
     detachedTtl: serveOptions['detached-ttl'].default,
     externalSandbox: serveOptions['external-sandbox'].default,
     allowHttp: serveOptions['allow-http'].default,
+    sweep: serveOptions.sweep.default,
     allowHost: serveOptions['allow-host'].default,
     trace: serveOptions.trace.default,
     limits: DEFAULT_LIMITS,

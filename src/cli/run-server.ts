@@ -27,6 +27,7 @@ export type RunServerOptions = {
   readonly detachedTtl: number;
   readonly externalSandbox: boolean;
   readonly allowHttp: boolean;
+  readonly sweep: boolean;
   readonly allowHost: readonly string[];
   /** Empty: at a free port. */
   readonly inspect?: string | undefined;
@@ -117,6 +118,7 @@ const serveToTheEnd = async (options: RunServerOptions, tokens: Tokens | undefin
     detachedTtlMs: options.detachedTtl * 1000,
     externalSandbox: options.externalSandbox,
     allowHttp: options.allowHttp,
+    sweep: options.sweep,
     allowedHosts: options.allowHost,
     limits: options.limits,
     inspect,

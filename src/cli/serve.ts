@@ -80,6 +80,12 @@ export const serveOptions = {
     default: false,
     describe: 'clients may send HTTP requests from this machine, to whatever it can reach',
   },
+  sweep: {
+    type: 'boolean',
+    default: false,
+    describe:
+      'kill what has left its process group, too (Linux): adds EXEC_SERVER_PROCESS to every environment',
+  },
   'allow-host': {
     type: 'string',
     array: true,

@@ -6,6 +6,7 @@ import type { OutputLog } from '../output/log.js';
 import type { SignalName } from '../protocol.js';
 import { ChildAccount } from './account.js';
 import type { Child, ChildEvents, ExitStatus } from './child.js';
+import { COOKIE_NAME } from './cookie.js';
 import type { FifoPool, Fifos } from './fifos.js';
 import type { ProcessGroup, SessionGroups } from './groups.js';
 import { type Launch, type LaunchFailure, launchFailure } from './launch.js';
@@ -22,16 +23,18 @@ export class ProcessHost {
   readonly turns: Turns;
   readonly places: Places;
   readonly metrics: Metrics;
-  /** After each kill the child's whole tree is swept, and `child.swept` is told. */
-  readonly sweeps: boolean;
 
-  constructor(members: Omit<ProcessHost, 'toJSON'>) {
+  constructor(members: Omit<ProcessHost, 'toJSON' | 'sweeps'>) {
     this.groups = members.groups;
     this.fifos = members.fifos;
     this.turns = members.turns;
     this.places = members.places;
     this.metrics = members.metrics;
-    this.sweeps = members.sweeps;
+  }
+
+  /** Is what a process leaves behind found and killed, too, and counted? */
+  get sweeps(): boolean {
+    return this.groups.sweeps;
   }
 
   toJSON(): object {
@@ -133,18 +136,21 @@ class ChildRunner implements ChildEvents {
   /** @param fifos undefined: in a PTY */
   async #spawn(fifos: Fifos | undefined): Promise<void> {
     try {
-      const file = preflight(this.launch);
+      const cookie = this.host.groups.nextCookie();
+      const launch = cookie === undefined ? this.launch : this.launch.with(COOKIE_NAME, cookie);
+      const file = preflight(launch);
       if (isLeft(file)) {
         this.#fail(file.left);
         return;
       }
+      this.host.groups.prepare();
       const child =
         fifos === undefined
-          ? spawnPty(this.launch, file.right, this.log, this)
-          : spawnPipes(this.launch, file.right, fifos, this.log, this);
+          ? spawnPty(launch, file.right, this.log, this)
+          : spawnPipes(launch, file.right, fifos, this.log, this);
       this.#child = child;
       this.#openSources = child.sources.length;
-      this.#group = this.host.groups.add(child.pid);
+      this.#group = this.host.groups.add(child.pid, cookie);
       this.log.throttle({
         pause: () => {
           this.#account.paused.start();
@@ -169,7 +175,7 @@ class ChildRunner implements ChildEvents {
   exited(status: ExitStatus): void {
     this.#account.exited();
     this.#exited = true;
-    this.#group?.reaped();
+    if (this.#group !== undefined) this.host.groups.reaped(this.#group);
     this.#child?.input?.destroy();
     this.#drain();
     this.#child?.release();
@@ -205,7 +211,7 @@ class ChildRunner implements ChildEvents {
         this.#group?.signal(signals[command.signal]);
         break;
       case 'kill':
-        this.#group?.kill();
+        void this.#kill();
         break;
       case 'resize':
         this.#child?.resize?.(command.rows, command.cols);
@@ -227,7 +233,7 @@ class ChildRunner implements ChildEvents {
   stop(): void {
     this.#stopped = true;
     this.#leaveLine?.();
-    if (this.#child !== undefined && !this.#exited) this.#group?.kill();
+    if (this.#child !== undefined && !this.#exited) void this.#kill();
     this.#child?.input?.destroy();
     this.#child?.sources.forEach((source) => source.destroy());
     this.#child?.release();
@@ -235,6 +241,12 @@ class ChildRunner implements ChildEvents {
     this.#account.close();
     // one that was killed has its place until it is reaped
     if (this.#exited || this.#child === undefined) this.#leavePlace();
+  }
+
+  async #kill(): Promise<void> {
+    if (this.#group === undefined) return;
+    const survivors = await this.host.groups.kill(this.#group);
+    if (this.host.sweeps && !this.#stopped) this.tell({ type: 'child.swept', survivors });
   }
 
   #write(chunk: Bytes): void {

@@ -16,7 +16,7 @@ export class Launch {
   readonly timeoutMs: number;
   readonly idleTimeoutMs: number;
 
-  constructor(members: Omit<Launch, 'toJSON'>) {
+  constructor(members: Omit<Launch, 'toJSON' | 'with'>) {
     this.argv = members.argv;
     this.cwd = members.cwd;
     this.env = members.env;
@@ -26,6 +26,11 @@ export class Launch {
     this.size = members.size;
     this.timeoutMs = members.timeoutMs;
     this.idleTimeoutMs = members.idleTimeoutMs;
+  }
+
+  /** The same with one more variable in its environment. */
+  with(name: string, value: string): Launch {
+    return new Launch({ ...this, env: new Map([...this.env, [name, value]]) });
   }
 
   /** For the inspector: no arguments, no values of the environment. */

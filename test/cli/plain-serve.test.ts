@@ -13,6 +13,7 @@ describe('a plain start of the server', () => {
       detachedTtl: 90,
       externalSandbox: false,
       allowHttp: false,
+      sweep: false,
       allowHost: [],
       trace: false,
       limits: DEFAULT_LIMITS,

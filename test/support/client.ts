@@ -235,15 +235,18 @@ const END_MS = 5_000;
  * Starts a server as a process of its own. It is ended after the test, with all that it runs.
  *
  * @param under a command that runs the one which follows it, in the same process (`sh -c 'ulimit …; exec "$@"' sh`)
+ * @param detached it leads a process group of its own
  */
 export const launchServer = (
   args: readonly string[] = [],
   env: NodeJS.ProcessEnv = {},
   under: readonly string[] = [],
+  detached = false,
 ): ChildProcess => {
   const [command = '', ...words] = [...under, process.execPath, ...EXEC_SERVER, ...args];
   const child = spawn(command, words, {
     stdio: ['pipe', 'pipe', 'pipe'],
+    detached,
     env: { ...process.env, ...env },
   });
   const gone = once(child, 'exit');
@@ -268,8 +271,8 @@ export const collectStderr = (server: ChildProcess): (() => string) => {
 };
 
 /** A server of its own over stdio. */
-export const connectStdio = async (args: readonly string[] = []): Promise<TestClient> =>
-  stdioClient(launchServer(args));
+export const connectStdio = async (...options: Parameters<typeof launchServer>): Promise<TestClient> =>
+  stdioClient(launchServer(...options));
 
 /** A client of a launched server, over its standard streams. */
 export const stdioClient = (server: ChildProcess): TestClient => {

@@ -35,6 +35,14 @@ export const environmentInfo: EnvironmentInfo = {
 class CountedGroups extends SessionGroups {
   ends = 0;
 
+  constructor(private readonly sweeping: boolean) {
+    super();
+  }
+
+  override get sweeps(): boolean {
+    return this.sweeping;
+  }
+
   override end(): void {
     this.ends++;
     super.end();
@@ -112,7 +120,7 @@ export const connectionInput = (
   retentionMs = RETENTION_MS,
   { sweeps = false, places = new Places(Infinity, 'full') } = {},
 ): ConnectionInput & { groups: CountedGroups } => {
-  const groups = new CountedGroups();
+  const groups = new CountedGroups(sweeps);
   return {
     groups,
     sessionId: 'session 1',
@@ -124,7 +132,6 @@ export const connectionInput = (
       turns: new Turns(),
       places,
       metrics: new Metrics(),
-      sweeps,
     }),
     retentionMs,
     detachedTtlMs: DETACHED_TTL_MS,
