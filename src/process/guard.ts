@@ -69,11 +69,6 @@ export class Guard {
     private readonly sweeper: Sweeper | undefined,
   ) {}
 
-  /** Of the guard that runs; undefined: there is none. */
-  get pid(): number | undefined {
-    return this.#child?.pid;
-  }
-
   /** Starts it, if it does not run. To be called before a child is forked. Never throws. */
   start(): void {
     if (this.#child !== undefined || this.#closed || this.#shortLives === MAX_SHORT_LIVES) return;
