@@ -1,7 +1,7 @@
 import { isLeft } from 'fp-ts/lib/Either.js';
 import { fromCallback } from 'xstate';
 import type { Bytes } from '../base64.js';
-import { Metrics } from '../metrics.js';
+import type { Metrics } from '../metrics.js';
 import type { OutputLog } from '../output/log.js';
 import type { SignalName } from '../protocol.js';
 import { ChildAccount } from './account.js';

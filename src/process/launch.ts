@@ -30,7 +30,9 @@ export class Launch {
 
   /** The same with one more variable in its environment. */
   with(name: string, value: string): Launch {
-    return new Launch({ ...this, env: new Map([...this.env, [name, value]]) });
+    const { argv, cwd, tty, arg0, pipeStdin, size, timeoutMs, idleTimeoutMs } = this;
+    const env = new Map([...this.env, [name, value]]);
+    return new Launch({ argv, cwd, env, tty, arg0, pipeStdin, size, timeoutMs, idleTimeoutMs });
   }
 
   /** For the inspector: no arguments, no values of the environment. */

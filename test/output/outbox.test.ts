@@ -107,9 +107,8 @@ const shares = (messages: readonly Sent[]): Map<string, number> => {
 
 describe('Outbox', () => {
   it('lets a little output that follows other wait to be joined by more', async () => {
-    const { now } = performance;
-    const stopped = now.call(performance);
-    performance.now = () => stopped;
+    const stopped = performance.now();
+    mock.method(performance, 'now', () => stopped);
     mock.timers.enable({ apis: ['setTimeout'] });
     try {
       const { wire, outbox } = open();
@@ -125,7 +124,7 @@ describe('Outbox', () => {
       expect(wire.messages.map(shown)).to.deep.equal(['a 1 1', 'a 2 234']);
     } finally {
       mock.timers.reset();
-      performance.now = now;
+      mock.restoreAll();
     }
   });
 

@@ -1,22 +1,13 @@
 import { expect } from 'chai';
 import { once } from 'node:events';
 import fs from 'node:fs';
-import { createActor, sendTo, setup } from 'xstate';
-import { createLog } from '../../src/log.js';
-import { NotificationEncoder, processNames } from '../../src/output/encode.js';
-import { OutputLog } from '../../src/output/log.js';
-import { childActor, ProcessHost } from '../../src/process/actor.js';
 import { Cgroup } from '../../src/process/cgroup.js';
 import { Cookies } from '../../src/process/cookie.js';
-import { FifoPool } from '../../src/process/fifos.js';
-import { ProcessGroup, SessionGroups } from '../../src/process/groups.js';
-import { Launch } from '../../src/process/launch.js';
+import { ProcessGroup } from '../../src/process/groups.js';
 import { startTimeOf } from '../../src/process/process-table.js';
 import { Broom } from '../../src/process/sweep.js';
-import { Sweeper } from '../../src/process/sweeper.js';
-import { Turns } from '../../src/process/turns.js';
 import type { TestClient } from '../support/client.js';
-import { cleanup, cookie } from '../support/environment.js';
+import { cookie } from '../support/environment.js';
 import { connectLocal } from '../support/local.js';
 import { allGone, isAlive, startSleeper, startTree } from '../support/processes.js';
 
@@ -119,7 +110,10 @@ describe('a server that sweeps', () => {
     const client = await connectLocal({ sweep: true });
     const one = await startTree(client, 'one');
     const other = await startTree(client, 'other', { tty: true });
-    await client.request('process/terminate', { processId: 'one' });
+    expect(await client.request('process/terminate', { processId: 'one' })).to.deep.equal({
+      running: true,
+      survivors: 0,
+    });
     await client.processClosed('one');
     await allGone([one]);
     expect([...other.values()].map(isAlive)).to.deep.equal([true, true, true, true]);
@@ -162,45 +156,5 @@ describe('a server that sweeps', () => {
     expect(own).to.match(/\/exec-server-[0-9a-f-]{13}\/[0-9a-f-]{36}$/);
     await client.request('process/terminate', { processId: 'p' });
     await allGone([new Map([['daemon', pid]])]);
-  });
-
-  it('tells after a kill how many could not be killed', async () => {
-    const sweeper = Sweeper.make(createLog('silent'));
-    const groups = new SessionGroups({ sweeper });
-    const fifos = new FifoPool();
-    cleanup(async () => {
-      sweeper?.close();
-      await fifos.close();
-    });
-    const host = new ProcessHost(groups, fifos, new Turns());
-    expect(host.sweeps).to.equal(true);
-    const launch = new Launch({
-      argv: ['sleep', '300'],
-      cwd: '/',
-      env: new Map(Object.entries({ PATH, ...cookie })),
-      tty: true,
-      arg0: undefined,
-      pipeStdin: false,
-      size: { rows: 24, cols: 80 },
-    });
-    const swept = new Promise<object>((resolve) => {
-      const machine = setup({
-        actors: { child: childActor },
-        actions: {
-          kill: sendTo('child', { type: 'kill' }),
-          tell: ({ event }) => resolve(event),
-        },
-      }).createMachine({
-        invoke: {
-          id: 'child',
-          src: 'child',
-          input: { launch, log: new OutputLog(100_000, new NotificationEncoder('p', processNames)), host },
-        },
-        on: { 'child.spawned': { actions: 'kill' }, 'child.swept': { actions: 'tell' } },
-      });
-      const actor = createActor(machine).start();
-      cleanup(() => void actor.stop());
-    });
-    expect(await swept).to.deep.equal({ type: 'child.swept', survivors: 0 });
   });
 });
