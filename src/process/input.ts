@@ -25,7 +25,7 @@ export interface Input {
   write(bytes: Uint8Array, done: (accepted: boolean) => void): void;
   /** End of file after what was accepted. */
   end(): void;
-  /** Closes at once; what waits is refused. */
+  /** Closes at once; what waits is refused. May be repeated. */
   destroy(): void;
 }
 
@@ -176,7 +176,9 @@ export class PipeInput implements Input {
     this.#ending = true;
     this.#queue.refuse();
     this.#socket.destroy();
+    // once: it is destroyed at the exit and at the end of the process, and by then its number may be a stranger's
     this.#lateReaders?.destroy();
+    this.#lateReaders = undefined;
   }
 
   #written(length: number): void {

@@ -1,5 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto';
+import fs from 'node:fs';
 import { expect } from 'chai';
+import { createLog } from '../../src/log.js';
+import { ExecServer } from '../../src/server.js';
+import { memoryClient } from '../support/client.js';
+import { cleanup } from '../support/environment.js';
 import { connectLocal } from '../support/local.js';
 
 describe('input', () => {
@@ -67,5 +72,21 @@ describe('input', () => {
     expect(await write).to.include({ accepted: true });
     await client.processClosed('p');
     expect(client.output('p').toString()).to.equal(`${digest}  -\n`);
+  });
+
+  it('is closed once: descriptors that others have opened since stay open', async () => {
+    const server = new ExecServer(createLog('silent'));
+    const { client, wire } = memoryClient();
+    server.accept(wire);
+    await client.initialize();
+    await client.start('cat', ['cat'], { pipeStdin: true });
+    await client.request('process/closeStdin', { processId: 'cat' });
+    await client.processClosed('cat');
+    // these get the numbers that are free again
+    const others = Array.from({ length: 50 }, () => fs.openSync('/dev/null', 'r'));
+    cleanup(() => others.forEach((descriptor) => fs.closeSync(descriptor)));
+    await server.close('the test is over');
+    const open = others.filter((descriptor) => fs.existsSync(`/proc/self/fd/${descriptor}`));
+    expect(open).to.deep.equal(others);
   });
 });
