@@ -8,7 +8,7 @@ import { type CheckingClient, overStdio, overWebSocket } from '../support/checki
 import { cookie, runCleanups } from '../support/environment.js';
 import { temporaryDirectory } from '../support/files.js';
 import { nobody } from '../support/http.js';
-import { type Figures, grown, shown, WatchedServer } from '../support/watched-server.js';
+import { cleanUpOnSignals, type Figures, grown, shown, WatchedServer } from '../support/watched-server.js';
 import { closeFiles, type Lane, runLane, SEEDS_A_LANE, takeOver, type Tally } from './lane.js';
 
 const RETENTION_SECONDS = 1;
@@ -110,6 +110,7 @@ const run = async (
 };
 
 const main = async (): Promise<void> => {
+  cleanUpOnSignals();
   const { values } = parseArgs({ options: { seed: { type: 'string' }, messages: { type: 'string' } } });
   const seed = Number(values.seed ?? Date.now() % 1_000_000_000);
   const messages = Number(values.messages ?? 1_000_000);

@@ -6,7 +6,7 @@
 import { inspect, parseArgs } from 'node:util';
 import { runCleanups } from '../support/environment.js';
 import { temporaryDirectory } from '../support/files.js';
-import { type Figures, grown, shown, WatchedServer } from '../support/watched-server.js';
+import { cleanUpOnSignals, type Figures, grown, shown, WatchedServer } from '../support/watched-server.js';
 import { scenarios } from './scenarios.js';
 
 const RETENTION_SECONDS = 1;
@@ -85,6 +85,7 @@ const run = async (watched: WatchedServer, minutes: number): Promise<string[]> =
 };
 
 const main = async (): Promise<void> => {
+  cleanUpOnSignals();
   const { values } = parseArgs({ options: { minutes: { type: 'string', default: '30' } } });
   const minutes = Number(values.minutes);
   if (!Number.isInteger(minutes) || minutes < 1) throw new Error('--minutes is a whole number');

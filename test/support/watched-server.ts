@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { launchServer } from './client.js';
-import { cookie } from './environment.js';
+import { cookie, runCleanups } from './environment.js';
 import { temporaryDirectory } from './files.js';
 
 const MIB = 1024 * 1024;
@@ -112,6 +112,12 @@ export class WatchedServer {
     };
   }
 }
+
+/** For a script: one that is told to end takes its servers and directories with it. */
+export const cleanUpOnSignals = (): void => {
+  for (const signal of ['SIGINT', 'SIGTERM'] as const)
+    process.once(signal, () => void runCleanups().finally(() => process.exit(1)));
+};
 
 /**
  * JavaScript keeps some of what it compiled and learned, and pools of buffers grow to what was needed at once.
