@@ -1,5 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import * as fc from 'fast-check';
 import { type Method, methods } from '../../src/protocol.js';
 import type { CheckingClient } from '../support/checking-client.js';
@@ -13,6 +14,9 @@ const BATCH = 250;
 
 /** Batches on one connection that can be had again. */
 const BATCHES_A_CONNECTION = 8;
+
+/** While the last processes are waited for to be evicted. */
+const LOOK_EVERY_MS = 50;
 
 /** Seeds of batches; far enough apart that no two lanes use the same. */
 export const SEEDS_A_LANE = 1_000_000;
@@ -81,9 +85,21 @@ const sendBatch = (client: CheckingClient, batch: readonly Unnumbered[], from: n
   return bad;
 };
 
-/** Closes whatever files it may have open: they stay open as long as their connection. */
-export const closeFiles = async (client: CheckingClient): Promise<void> => {
+/**
+ * Lets go of what a client may hold as long as its connection lasts: open files, and ended processes whose
+ * window is full, which are retained until their output is acknowledged.
+ */
+export const letGo = async (client: CheckingClient): Promise<void> => {
   await Promise.all([...handleIds, ...wrongTexts].map((handleId) => client.call('fs/close', { handleId })));
+  for (let left = true; left; await sleep(LOOK_EVERY_MS)) {
+    const { processes } = await client.request('process/list');
+    left = Array.isArray(processes) && processes.length > 0;
+    // each lets another window go
+    const acks = processIds.map((processId) =>
+      client.call('process/ack', { processId, bytes: Number.MAX_SAFE_INTEGER }),
+    );
+    await Promise.all(acks);
+  }
 };
 
 /** Ends a connection in one of the ways in which connections end. */

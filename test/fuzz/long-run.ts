@@ -9,7 +9,7 @@ import { cookie, runCleanups } from '../support/environment.js';
 import { temporaryDirectory } from '../support/files.js';
 import { nobody } from '../support/http.js';
 import { cleanUpOnSignals, type Figures, grown, shown, WatchedServer } from '../support/watched-server.js';
-import { closeFiles, type Lane, runLane, SEEDS_A_LANE, takeOver, type Tally } from './lane.js';
+import { letGo, type Lane, runLane, SEEDS_A_LANE, takeOver, type Tally } from './lane.js';
 
 const RETENTION_SECONDS = 1;
 const ARGS = ['--allow-http', '--retention', String(RETENTION_SECONDS), '--detached-ttl', '1'];
@@ -67,7 +67,7 @@ const sendOn = async (
 };
 
 const figuresOf = async (servers: readonly WatchedServer[], lanes: readonly Busy[]): Promise<Figures[]> => {
-  await Promise.all(lanes.map(async ({ client }) => closeFiles(client)));
+  await Promise.all(lanes.map(async ({ client }) => letGo(client)));
   return Promise.all(servers.map(async (server) => server.figures(QUIET_MS)));
 };
 
