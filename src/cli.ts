@@ -14,6 +14,11 @@ const run = async (): Promise<number | undefined> => {
   return runCommandLine(words, stdout);
 };
 
-const status = await run();
-// without a status there is only output that may still be on its way
-if (status !== undefined) process.exit(status);
+const main = async (): Promise<void> => {
+  const status = await run();
+  // without a status there is only output that may still be on its way
+  if (status !== undefined) process.exit(status);
+};
+
+// not awaited: the bundle is no ES module (scripts/bundle.mjs)
+void main();

@@ -335,7 +335,7 @@ describe('--inspect', () => {
     const parts = ['/node_modules/@statelyai/inspect/', '/node_modules/ws/', '/dist/src/inspect.js'];
     const loadedParts = async (args: string[]): Promise<string[]> => {
       const [stderr] = await stderrOf(args, listenModules);
-      expect(stderr).to.match(/^loaded .*\/dist\/src\/serve\.js$/m);
+      expect(stderr).to.match(/^loaded .*\/dist\/src\/(cli|serve)\.js$/m);
       return parts.filter((part) => stderr.includes(part));
     };
     expect(await loadedParts([])).to.deep.equal([]);

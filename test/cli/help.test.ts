@@ -54,7 +54,8 @@ describe('exec-server', () => {
   it('loads no server for a command that is a client, and no client for the server', async () => {
     const [client, server, mistake] = await Promise.all([
       loadedBy('ping', '--connect', 'ws://127.0.0.1:1'),
-      loadedBy('--log-level', 'silent'),
+      // `=`: a start that is not for the bundle (test/cli/bundle.test.ts), of which no parts are seen
+      loadedBy('--log-level=silent'),
       loadedBy('run'),
     ]);
     expect(client).to.match(/client\/rpc-client\.js$/m);
