@@ -19,7 +19,7 @@ const { version } = JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 
 const rewriting = {
   name: 'rewriting',
   setup(builder) {
-    // asking the package for its manifest takes 2–3 ms
+    // asking the package for its manifest takes 2 of 92 ms, and keeps the start above 1.35 times a bare Node's
     builder.onLoad({ filter: /\/src\/version\.ts$/ }, () => ({
       contents: `export const version = ${JSON.stringify(version)};`,
     }));
@@ -31,7 +31,7 @@ const rewriting = {
         return OUTSIDE.test(found) ? `__import('./${path.relative('src', found)}')` : call;
       }),
     }));
-    // its modules for bundlers: of the others nothing can be left out, and they take 9 of 107 ms
+    // its modules for bundlers: of the others nothing can be left out, and they take 6 of 117 ms, or 3 compiled
     builder.onResolve({ filter: /^fp-ts\/lib\// }, ({ path: name, kind }) =>
       builder.resolve(name.replace('/lib/', '/es6/'), { kind, resolveDir: root }),
     );
