@@ -19,7 +19,7 @@ const { version } = JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 
 const rewriting = {
   name: 'rewriting',
   setup(builder) {
-    // asking the package for its manifest takes 2 of 92 ms, and keeps the start above 1.35 times a bare Node's
+    // asking the package for its manifest takes 2 of 92 ms: 1.36 times a bare Node's start instead of 1.33
     builder.onLoad({ filter: /\/src\/version\.ts$/ }, () => ({
       contents: `export const version = ${JSON.stringify(version)};`,
     }));
