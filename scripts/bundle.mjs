@@ -10,8 +10,11 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const directory = path.resolve(root, process.argv[2] ?? 'dist/src');
 const bundle = path.join(directory, 'cli.bundle.cjs');
 
-/** Stay as tsc made them, beside the bundle: all commands but the plain start of a server, and the inspector. */
-const OUTSIDE = /^src\/(cli\/parse|inspect)\.js$/;
+/**
+ * Stay as tsc made them, beside the bundle: all commands but the plain start of a server, the inspector, and what
+ * writes the metrics.
+ */
+const OUTSIDE = /^src\/(cli\/parse|inspect|metrics\/prometheus)\.js$/;
 
 const { version } = JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'utf8'));
 
@@ -23,13 +26,20 @@ const rewriting = {
     builder.onLoad({ filter: /\/src\/version\.ts$/ }, () => ({
       contents: `export const version = ${JSON.stringify(version)};`,
     }));
-    // `import()` in a script that is run by `vm` needs an experimental flag of Node: the launcher lends its own
     builder.onLoad({ filter: /\/src\/.*\.ts$/ }, ({ path: file }) => ({
       loader: 'ts',
-      contents: fs.readFileSync(file, 'utf8').replaceAll(/\bimport\('([^']+)'\)/g, (call, target) => {
-        const found = path.relative(root, path.resolve(path.dirname(file), target));
-        return OUTSIDE.test(found) ? `__import('./${path.relative('src', found)}')` : call;
-      }),
+      contents: fs
+        .readFileSync(file, 'utf8')
+        // where each was before: what it looks for beside itself, or in node_modules, is there
+        .replaceAll(
+          'import.meta.url',
+          `new URL('${path.relative(path.join(root, 'src'), file)}', __url).href`,
+        )
+        // `import()` in a script that is run by `vm` needs an experimental flag of Node: the launcher lends its own
+        .replaceAll(/\bimport\('([^']+)'\)/g, (call, target) => {
+          const found = path.relative(root, path.resolve(path.dirname(file), target));
+          return OUTSIDE.test(found) ? `__import('./${path.relative('src', found)}')` : call;
+        }),
     }));
     // its modules for bundlers: of the others nothing can be left out, and they take 6 of 117 ms, or 3 compiled
     builder.onResolve({ filter: /^fp-ts\/lib\// }, ({ path: name, kind }) =>
@@ -70,7 +80,6 @@ const { metafile } = await build({
   // one function, for launcher.mjs
   banner: { js: '(function (require, __url, __import) {' },
   footer: { js: '})' },
-  define: { 'import.meta.url': '__url' },
   // names stay, for the stacks in the log
   minifyWhitespace: true,
   minifySyntax: true,

@@ -345,7 +345,7 @@ describe('GET /metrics', () => {
     await client.initialize();
     await client.start('p', ['true']);
     await client.processClosed('p');
-    expect(stderr()).to.match(/^loaded .*\/dist\/src\/wire\/listener\.js$/m);
+    expect(stderr()).to.match(/^loaded .*\/dist\/src\/cli\.js$/m);
     expect(stderr()).to.not.include('prom-client');
     await scrape(url);
     await client.until(() => stderr().includes('/node_modules/prom-client/'), 'prom-client');
