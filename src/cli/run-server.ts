@@ -123,13 +123,7 @@ const serveToTheEnd = async (options: RunServerOptions, tokens: Tokens | undefin
     limits: options.limits,
     inspect,
   }).catch(startErrorAt(placeOf(options)));
-  if (serving.url !== 'stdio://') {
-    say(`exec-server listening on ${serving.url}`);
-    // nobody reads it: clients may know the address all the same
-    options.stdout.on('error', (error) => log.warn({ err: error }, 'cannot write the URL to stdout'));
-    options.stdout.write(`${serving.url}\n`);
-  }
-
+  // before anybody knows that it is here, and may tell it to end
   let status = 0;
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
     process.once(signal, () => {
@@ -137,6 +131,12 @@ const serveToTheEnd = async (options: RunServerOptions, tokens: Tokens | undefin
       status = signalStatus(signal);
       void serving.close(signal);
     });
+  }
+  if (serving.url !== 'stdio://') {
+    say(`exec-server listening on ${serving.url}`);
+    // nobody reads it: clients may know the address all the same
+    options.stdout.on('error', (error) => log.warn({ err: error }, 'cannot write the URL to stdout'));
+    options.stdout.write(`${serving.url}\n`);
   }
   await serving.ended;
   await serving.close();

@@ -105,7 +105,9 @@ describe('the actor for files', () => {
     emitted.splice(0);
     // files that do not tell their size count as the largest: there is room for one, and nobody takes it
     const params = { path: '/proc/self/status', followSymlinks: undefined, sandbox: undefined };
+    const first = new Promise((resolve) => actor.on('reply.encoded', resolve));
     for (const id of ['a', 'b']) actor.send({ type: 'fs.readFile', id, params });
+    await first;
     actor.send({ type: 'session.close' });
     await over;
     // they run at the same time: either may come to the room first

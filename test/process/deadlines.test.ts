@@ -3,7 +3,7 @@ import { connectStdio } from '../support/client.js';
 import { connectLocal } from '../support/local.js';
 
 /** Says goodbye when it is asked to end. */
-const POLITE = 'trap "echo bye; exit 3" TERM; sleep 60 & echo go; wait';
+const POLITE = '$| = 1; $SIG{TERM} = sub { print "bye\n"; exit 3 }; print "go\n"; sleep 60';
 /** Doesn't, and neither does its child. */
 const STUBBORN = 'trap "" TERM; sleep 60 & echo go; while :; do sleep 60; done';
 
@@ -11,7 +11,7 @@ for (const tty of [false, true]) {
   describe(`a ${tty ? 'PTY' : 'pipe'} child`, () => {
     it('that is asked to end may do it by itself', async () => {
       const client = await connectLocal();
-      await client.start('p', ['sh', '-c', POLITE], { tty });
+      await client.start('p', ['perl', '-e', POLITE], { tty });
       await client.waitOutput('p', 'go');
       const params = { processId: 'p', signal: 'terminate', graceMs: 60_000 };
       expect(await client.request('process/terminate', params)).to.deep.equal({ running: true });
