@@ -29,6 +29,8 @@ export type Sessions = {
   /** A new one, for a client that may turn out to want another. */
   create(): Session;
   find(sessionId: string): Session | undefined;
+  /** There is one too many. */
+  isOverfull(): boolean;
 };
 
 /** An answer stays below the longest message that clients take (48 MiB, docs/protocol.md section 1). */
@@ -217,7 +219,8 @@ export class Connection implements Attachment {
     const { resumeSessionId } = event.params;
     const resumable = event.resumable && this.#wire.canResume;
     if (resumeSessionId === undefined || !this.#session.isFresh) {
-      this.#session.send({ ...event, resumable });
+      const refusal = this.#sessions.isOverfull() ? { refusal: this.#limitError('sessions') } : {};
+      this.#session.send({ ...event, resumable, ...refusal });
       return;
     }
     const session = this.#sessions.find(resumeSessionId);

@@ -3,6 +3,8 @@ export type Limits = {
   /** Open at a time, to the listener. */
   readonly connections: number;
   readonly connectionsPerAddress: number;
+  /** Open or waiting for their clients. */
+  readonly sessions: number;
   /** Starting, running, or exited and not closed. */
   readonly processes: number;
   readonly processesPerSession: number;
@@ -25,6 +27,8 @@ export const DEFAULT_LIMITS: Limits = {
   connections: 1_024,
   // behind a proxy or ssh all clients come from one address: stricter is for who knows better
   connectionsPerAddress: 1_024,
+  // each connection has one, and as many may wait for clients that lost theirs
+  sessions: 2_048,
   // two to four descriptors each
   processes: 4_096,
   // a quarter of the server: four clients that leak processes don't stop a fifth any sooner than a second
@@ -45,6 +49,7 @@ export const DEFAULT_LIMITS: Limits = {
 const names: Readonly<Record<LimitName, readonly [flag: string, counted: string]>> = {
   connections: ['max-connections', 'connections'],
   connectionsPerAddress: ['max-connections-per-address', 'connections from one address'],
+  sessions: ['max-sessions', 'sessions, open or waiting for their clients'],
   processes: ['max-processes', 'processes on this server'],
   processesPerSession: ['max-processes-per-session', 'processes in this session'],
   requests: ['max-requests', 'requests in flight on this connection'],

@@ -88,7 +88,7 @@ const startParams = struct({
   idleTimeoutMs: optional(natural).describe(
     'Milliseconds without output and input after which the process is killed. Default and 0: never.',
   ),
-  outputWindow: optional(wholeNumber(1, Number.MAX_SAFE_INTEGER, 'from 1 to 2^53-1')).describe(
+  outputWindow: optional(wholeNumber(1, MAX_OUTPUT_BYTES_CAP)).describe(
     'Bytes of output that may be on their way before process/ack. Default: no limit.',
   ),
   size: optional(terminalSize).describe(

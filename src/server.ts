@@ -102,6 +102,7 @@ export class ExecServer {
     const connection = new Connection(wire, this.#context, {
       create: () => this.#createSession(principal),
       find: (sessionId) => this.#findSession(sessionId, principal),
+      isOverfull: () => this.#sessions.size > this.#context.limits.sessions,
     });
     this.#connections.add(connection);
     void connection.closed.then(() => this.#connections.delete(connection));

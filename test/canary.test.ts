@@ -34,7 +34,7 @@ const secrets = {
   httpAnswer: canary(),
   malformed: canary(),
   badParameter: canary(),
-  // an access token belongs here, too: in the header of every connection and scrape below
+  token: canary(),
   requestHeader: canary(),
   requestUrl: canary(),
 };
@@ -315,7 +315,7 @@ const violate = async (url: string): Promise<Incoming[]> => {
     JSON.stringify({ id: 7, error: { code: 1, message: secrets.malformed } }),
     JSON.stringify({ method: 'initialized', params: { secret: secrets.malformed } }),
   ]) {
-    const client = await connectWebSocket(`${url}/?token=${secrets.requestUrl}`);
+    const client = await connectWebSocket(`${url}/?token=${secrets.requestUrl}`, secrets.token);
     client.raw(text);
     await client.until(() => client.closed, 'the end of the connection');
     answers.push(...client.messages);
@@ -347,12 +347,12 @@ describe('canaries', () => {
     fs.mkdirSync(directory);
     const { server, url, stderr } = await launchListener(
       ['--log-level', 'debug', '--trace', '--inspect', '--allow-http'],
-      { CANARY_OF_THE_SERVER: secrets.serverEnvironment },
+      { CANARY_OF_THE_SERVER: secrets.serverEnvironment, EXEC_SERVER_TOKEN: secrets.token },
     );
     const relay = /\(relay (ws:\/\/\S+)\)/.exec(stderr())?.[1] ?? '';
     const viewer = await connectWebSocket(relay);
 
-    const first = await connectWebSocket(`${url}/?token=${secrets.requestUrl}`);
+    const first = await connectWebSocket(`${url}/?token=${secrets.requestUrl}`, secrets.token);
     await first.refused('initialize', { clientName: 'c', resumeSessionId: told.resumedSession });
     const { sessionId } = await first.initialize({ resumeSessionId: null });
     await useProcesses(first, directory);
@@ -365,9 +365,9 @@ describe('canaries', () => {
     await first.start('left-running', ['sh', '-c', 'cat', secrets.argument], { pipeStdin: true });
     await first.close();
 
-    const second = await connectWebSocket(url);
+    const second = await connectWebSocket(url, secrets.token);
     await second.initialize({ resumeSessionId: sessionId });
-    const busy = await connectWebSocket(url);
+    const busy = await connectWebSocket(url, secrets.token);
     const attached = await busy.refused('initialize', { clientName: 'c', resumeSessionId: sessionId });
     expect(attached.code).to.equal(-32010);
     await second.write('left-running', secrets.input);
@@ -375,7 +375,7 @@ describe('canaries', () => {
     await second.list();
     const violations = await violate(url);
     await knock(url);
-    const { body: metrics } = await scrape(url, { Authorization: `Bearer ${secrets.requestHeader}` });
+    const { body: metrics } = await scrape(url, { Authorization: `Bearer ${secrets.token}` });
 
     const gone = once(server, 'close');
     server.kill('SIGTERM');

@@ -63,7 +63,7 @@ const C_STRING = 'a string without NUL';
 const FLAG = 'true or false';
 const NATURAL = 'a whole number from 0 to 2^53-1';
 const CAP = 'a whole number from 0 to 67108864';
-const WINDOW = 'a whole number from 1 to 2^53-1';
+const WINDOW = 'a whole number from 1 to 67108864';
 const SIDE = 'a whole number from 1 to 10000';
 const BASE64 = 'standard base64 with padding';
 const NAMES = 'names that are not empty and hold no = or NUL';
@@ -108,7 +108,7 @@ const start: Readonly<Record<string, Member>> = {
   pipeStdin: optional(FLAG, notFlag),
   envPolicy: optional('an object', [CANARY, 0, true, [CANARY]]),
   outputBytesCap: optional(CAP, [...notNatural, 64 * 1024 * 1024 + 1]),
-  outputWindow: optional(WINDOW, [...notNatural, 0]),
+  outputWindow: optional(WINDOW, [...notNatural, 0, 67_108_865]),
   size: optional(SIZE, [CANARY, 0, true, [24, 80]]),
   enforceManagedNetwork: optional(FLAG, notFlag),
 };

@@ -117,6 +117,28 @@ describe('the limit of connections', () => {
   });
 });
 
+describe('the limit of sessions', () => {
+  it('refuses to open one too many, until one has ended that waited for its client', async () => {
+    const { url } = await launchListener(['--max-sessions', '2', '--detached-ttl', '2']);
+    const full = {
+      code: -32001,
+      message: 'limit reached: 2 sessions, open or waiting for their clients (--max-sessions)',
+    };
+    for (const _ of [1, 2]) {
+      const waiting = await connectWebSocket(url);
+      await waiting.initialize({ resumeSessionId: null });
+      await waiting.close();
+    }
+    const client = await connectWebSocket(url);
+    expect(await client.refused('initialize', { clientName: 'test' })).to.deep.equal(full);
+    let answer: Incoming;
+    do answer = await client.call('initialize', { clientName: 'test' });
+    while (answer.error?.code === -32001);
+    client.notify('initialized');
+    expect(await client.list()).to.deep.equal([]);
+  });
+});
+
 describe('the limits of processes', () => {
   const FULL = {
     code: -32001,
@@ -394,6 +416,7 @@ describe('a limit on the command line', () => {
   const given = {
     maxConnections: 1,
     maxConnectionsPerAddress: 2,
+    maxSessions: 10,
     maxProcesses: 3,
     maxProcessesPerSession: 4,
     maxRequests: 5,
@@ -407,6 +430,7 @@ describe('a limit on the command line', () => {
     expect(limitsOf(given)).to.deep.equal({
       connections: 1,
       connectionsPerAddress: 2,
+      sessions: 10,
       processes: 3,
       processesPerSession: 4,
       requests: 5,

@@ -21,6 +21,7 @@ export const limitOptions = {
     DEFAULT_LIMITS.connectionsPerAddress,
     'connections from one address at a time',
   ),
+  'max-sessions': limit(DEFAULT_LIMITS.sessions, 'sessions, open or waiting for their clients'),
   'max-processes': limit(DEFAULT_LIMITS.processes, 'processes at a time, of all sessions'),
   'max-processes-per-session': limit(
     DEFAULT_LIMITS.processesPerSession,
@@ -42,6 +43,7 @@ export const limitOptions = {
 type LimitArguments = {
   readonly maxConnections: number;
   readonly maxConnectionsPerAddress: number;
+  readonly maxSessions: number;
   readonly maxProcesses: number;
   readonly maxProcessesPerSession: number;
   readonly maxRequests: number;
@@ -60,6 +62,7 @@ const wholeNumber = (flag: string, value: number, most = Number.MAX_SAFE_INTEGER
 export const limitsOf = (argv: LimitArguments): Limits => ({
   connections: wholeNumber('--max-connections', argv.maxConnections),
   connectionsPerAddress: wholeNumber('--max-connections-per-address', argv.maxConnectionsPerAddress),
+  sessions: wholeNumber('--max-sessions', argv.maxSessions),
   processes: wholeNumber('--max-processes', argv.maxProcesses),
   processesPerSession: wholeNumber('--max-processes-per-session', argv.maxProcessesPerSession),
   requests: wholeNumber('--max-requests', argv.maxRequests),

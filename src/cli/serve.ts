@@ -114,12 +114,15 @@ export const serveCommand: Command<ServeArguments> = {
   describe: 'the server',
   options: (parser) => parser.options(serveOptions),
   run: async (argv, { stdout }) => {
-    const { listen, unix, handshakeTimeout } = argv;
+    const { listen, unix, handshakeTimeout, retention, detachedTtl } = argv;
     if (listen !== undefined && unix !== undefined) {
       throw new UsageError('--listen and --unix exclude each other: give one of them');
     }
     if (!(handshakeTimeout >= 0 && handshakeTimeout <= MAX_TIMEOUT_S)) {
       throw new UsageError('--handshake-timeout must be a number of seconds from 0 to 2000000');
+    }
+    for (const [flag, value] of Object.entries({ '--retention': retention, '--detached-ttl': detachedTtl })) {
+      if (!(value >= 0)) throw new UsageError(`${flag} must be a number of seconds, 0 or more`);
     }
     const { runServer } = await import('./run-server.js');
     return runServer({ ...argv, listen: listen ?? DEFAULT_LISTEN, limits: limitsOf(argv), stdout });
