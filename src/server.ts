@@ -1,4 +1,4 @@
-import type { InspectionEvent, Observer } from 'xstate';
+import type { AnyActorRef, InspectionEvent, Observer } from 'xstate';
 import { Connection } from './connect.js';
 import { environmentInfo } from './environment.js';
 import { combineObservers } from './inspect/observers.js';
@@ -48,6 +48,8 @@ export type ServerOptions = {
    * is left out from then on. Default: none.
    */
   readonly inspect?: readonly Observer<InspectionEvent>[];
+  /** Is given the root actor of every session before it is started, to attach observers for a while. */
+  readonly onSession?: (actor: AnyActorRef) => void;
 };
 
 /** How many of each there are, by state. */
@@ -75,6 +77,7 @@ export class ExecServer {
       limits: givenLimits = {},
       sweep = false,
       inspect = [],
+      onSession = () => undefined,
     }: ServerOptions = {},
   ) {
     const limits = { ...DEFAULT_LIMITS, ...givenLimits };
@@ -93,6 +96,7 @@ export class ExecServer {
       detachedTtlMs,
       settings: { externalSandbox, allowHttp },
       inspect: combineObservers(inspect, log),
+      onSession,
     };
   }
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Actor, createActor, type InspectionEvent, type Observer } from 'xstate';
+import { type Actor, type AnyActorRef, createActor, type InspectionEvent, type Observer } from 'xstate';
 import { type ConnectionEvent, connectionMachine, summary } from '../machines/connection.js';
 import { processMachine } from '../machines/process.js';
 import type { Notification, Reply } from '../machines/reply.js';
@@ -38,6 +38,8 @@ export type ServerContext = {
   readonly settings: RequestSettings;
   /** Sees every event and snapshot; undefined, and it costs nothing. */
   readonly inspect: Observer<InspectionEvent> | undefined;
+  /** Gets the root actor of every session, before it is started. */
+  readonly onSession: (actor: AnyActorRef) => void;
 };
 
 /** Whoever holds the wire of a session. */
@@ -129,6 +131,7 @@ export class Session {
         },
       });
     });
+    context.onSession(this.#actor);
     this.#actor.start();
   }
 

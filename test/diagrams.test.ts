@@ -21,7 +21,13 @@ const refreshed = (text: string): string =>
   });
 
 const project = new URL('../', import.meta.url);
-const documents = ['README.md', ...fs.readdirSync(new URL('docs', project)).map((name) => `docs/${name}`)];
+const documents = [
+  'README.md',
+  ...fs
+    .readdirSync(new URL('docs', project))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+];
 
 describe('the diagrams', () => {
   for (const name of documents) {

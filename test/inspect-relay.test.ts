@@ -6,7 +6,8 @@ import http from 'node:http';
 import net from 'node:net';
 import vm from 'node:vm';
 import { page, pageHeaders } from '../src/inspect/page.js';
-import { type Relay, startRelay } from '../src/inspect/relay.js';
+import { type Loopback, startLoopback } from '../src/inspect/loopback.js';
+import { type Relay, serveRelay } from '../src/inspect/relay.js';
 import { connectWebSocket } from './support/client.js';
 import { cleanup } from './support/environment.js';
 
@@ -72,11 +73,14 @@ describe('the page of the inspector', () => {
   });
 });
 
-const relay = async (): Promise<Relay> => {
-  const started = await startRelay(0);
-  cleanup(() => started.close());
-  return started;
+const loopback = async (): Promise<Loopback> => {
+  const server = await startLoopback(0);
+  cleanup(() => server.close());
+  return server;
 };
+
+const relay = async (looking: (isLookedAt: boolean) => void = () => undefined): Promise<Relay> =>
+  serveRelay(await loopback(), looking);
 
 /** The status that a request for a WebSocket is answered with. */
 const upgradeStatus = async (url: string, headers: http.OutgoingHttpHeaders): Promise<number | undefined> => {
@@ -225,10 +229,26 @@ describe('the relay of the inspector', () => {
     expect(large.texts.length).to.equal(9);
   });
 
+  it('says when the first viewer comes and when the last one has gone, and forgets what was', async () => {
+    const looked: boolean[] = [];
+    const started = await relay((isLookedAt) => looked.push(isLookedAt));
+    const [one, other] = [await connectWebSocket(started.url), await connectWebSocket(started.url)];
+    started.publish('"seen"');
+    await other.until(() => other.texts.length === 1, 'the message');
+    await one.close();
+    await other.close();
+    const late = await connectWebSocket(started.url);
+    started.publish('"new"');
+    await late.until(() => late.texts.length > 0, 'the message');
+    expect(late.texts).to.deep.equal(['"new"']);
+    expect(looked).to.deep.equal([true, false, true]);
+  });
+
   it('lets go of its viewers when it is closed, and takes no more', async () => {
-    const started = await startRelay(0);
+    const server = await startLoopback(0);
+    const started = serveRelay(server, () => undefined);
     const viewer = await connectWebSocket(started.url);
-    await started.close();
+    await server.close();
     await viewer.until(() => viewer.closed, 'the end of the viewer');
     started.publish('nobody hears it');
     const socket = net.connect(Number(new URL(started.url).port), '127.0.0.1');

@@ -6,6 +6,8 @@ import os from 'node:os';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { type Inspector, startInspector } from '../src/inspect.js';
+// loaded before the tests: what transforms a module that is loaded later keeps descriptors of its own
+import '../src/inspect/stately.js';
 import { redacted } from '../src/inspect/redact.js';
 import { createLog } from '../src/log.js';
 import { ExecServer } from '../src/server.js';
@@ -30,6 +32,11 @@ type Inspected = {
   readonly snapshot?: { readonly status?: string; readonly value?: unknown };
 };
 
+const statelyUrl = ({ stately }: Inspector): string => {
+  if (stately === undefined) throw new Error('@statelyai/inspect is not installed');
+  return stately.url;
+};
+
 /** A server in this process that is inspected, its client, and a viewer. */
 const inspected = async (): Promise<{
   client: TestClient;
@@ -38,10 +45,11 @@ const inspected = async (): Promise<{
   events: () => Inspected[];
   end: () => Promise<void>;
 }> => {
-  const inspector = await startInspector(0);
+  const log = createLog('silent');
+  const inspector = await startInspector(0, log);
   cleanup(() => inspector.close());
-  const viewer = await connectWebSocket(inspector.url);
-  const server = new ExecServer(createLog('silent'), { inspect: [inspector.observer] });
+  const viewer = await connectWebSocket(statelyUrl(inspector));
+  const server = new ExecServer(log, { onSession: inspector.onSession });
   const { client, wire } = memoryClient();
   server.accept(wire);
   return {
@@ -85,7 +93,7 @@ describe('the inspector', () => {
     await client.processClosed('p1');
     await end();
     const actors = events().filter(({ type }) => type === '@xstate.actor');
-    expect(actors.map(({ name }) => name)).to.deep.equal(['connection', 'process:p1', 'child']);
+    expect(actors.map(({ name }) => name)).to.deep.equal(['connection 1', 'process p1', 'child']);
     const [connection, ofProcess, child] = actors;
     expect(ofProcess?.parentId).to.equal(connection?.sessionId);
     expect(child?.parentId).to.equal(ofProcess?.sessionId);
@@ -202,13 +210,35 @@ describe('the inspector', () => {
     expect(seen).to.not.include(half);
   });
 
-  it('tells a viewer that comes late what was before', async () => {
+  it('tells a viewer that comes first what lives, by one message an actor', async () => {
+    const log = createLog('silent');
+    const inspector = await startInspector(0, log);
+    cleanup(() => inspector.close());
+    const server = new ExecServer(log, { onSession: inspector.onSession });
+    cleanup(() => server.close('the test is over'));
+    const { client, wire } = memoryClient();
+    server.accept(wire);
+    await client.initialize();
+    await client.start('early', ['sleep', '60']);
+    const viewer = await connectWebSocket(statelyUrl(inspector));
+    await viewer.until(() => viewer.texts.length === 3, 'the actors');
+    const told = viewer.texts.map((text): Inspected => JSON.parse(text));
+    expect(told.map(({ type, name, snapshot }) => [type, name, snapshot?.value])).to.deep.equal([
+      ['@xstate.actor', 'connection 1', { open: 'ready' }],
+      ['@xstate.actor', 'process early', { live: 'running' }],
+      ['@xstate.actor', 'child', undefined],
+    ]);
+    await client.start('later', ['true']);
+    await viewer.until(() => viewer.texts.some((text) => text.includes('process later')), 'the new actor');
+  });
+
+  it('tells a second viewer what the first one was told', async () => {
     const { client, inspector, viewer, end } = await inspected();
     await client.initialize();
     await client.start('early', ['true']);
     await client.processClosed('early');
     await end();
-    const late = await connectWebSocket(inspector.url);
+    const late = await connectWebSocket(statelyUrl(inspector));
     await late.until(() => late.texts.length === viewer.texts.length, 'the messages of before');
     expect(late.texts).to.deep.equal(viewer.texts);
   });
@@ -265,14 +295,17 @@ describe('--inspect', () => {
     const client = await connectStdio(['--inspect', '--log-level', 'silent']);
     if (client.server?.stderr === null || client.server === undefined) throw new Error('no server');
     const said = createInterface({ input: client.server.stderr })[Symbol.asyncIterator]();
+    const own = String((await said.next()).value);
+    expect(own).to.match(/^exec-server inspector: open http:\/\/127\.0\.0\.1:\d+\/[\w-]{43}\/$/);
     const line = String((await said.next()).value);
     const { token, port } =
-      /^exec-server inspector: open http:\/\/127\.0\.0\.1:(?<port>\d+)\/(?<token>[\w-]{43}) \(relay ws:\/\/127\.0\.0\.1:\k<port>\/\k<token>\)$/.exec(
+      /^exec-server inspector: or in Stately's viewer http:\/\/127\.0\.0\.1:(?<port>\d+)\/(?<token>[\w-]{43}) \(relay ws:\/\/127\.0\.0\.1:\k<port>\/\k<token>\)$/.exec(
         line,
       )?.groups ?? {};
     expect(token, line).to.be.a('string');
+    expect(own).to.not.include(token);
     expect(String((await said.next()).value)).to.equal(
-      'exec-server inspector: the picture is drawn by a page of stately.ai in your browser, which sees the events',
+      "exec-server inspector: Stately's is drawn by a page of stately.ai in your browser, which sees the events",
     );
     const viewer = await connectWebSocket(`ws://127.0.0.1:${port}/${token}`);
     await client.initialize({ clientName: 'seen by the viewer' });
@@ -321,14 +354,16 @@ describe('--inspect', () => {
     });
   }
 
-  it('says what to install where the inspector is missing', async () => {
+  it('needs no package: without that of Stately it has its own page', async () => {
     const env = { ...listenModules, EXEC_SERVER_TEST_MISSING: '@statelyai/inspect' };
     const [stderr, status] = await stderrOf(['--inspect'], env);
-    expect(stderr.split('\n').filter((line) => !line.startsWith('loaded '))).to.deep.equal([
-      'exec-server: --inspect needs the package @statelyai/inspect; install it beside exec-server: npm install @statelyai/inspect',
+    const said = stderr.split('\n').filter((line) => !line.startsWith('loaded '));
+    expect(said[0]).to.match(/^exec-server inspector: open http:/);
+    expect(said.slice(1)).to.deep.equal([
+      'exec-server inspector: Stately has a page too: npm install @statelyai/inspect beside exec-server',
       '',
     ]);
-    expect(status).to.equal(1);
+    expect(status).to.equal(0);
   });
 
   it('is loaded only when it is asked for', async () => {

@@ -3,7 +3,7 @@ import type { Inspector } from '../inspect.js';
 import { traceTransitions } from '../inspect/trace.js';
 import type { Limits } from '../limits.js';
 import { parseListenUrl } from '../listen-url.js';
-import { createLog, type LogLevel } from '../log.js';
+import { createLog, type Log, type LogLevel } from '../log.js';
 import { errorCode } from '../process/launch.js';
 import { ListenUrlError, serve } from '../serve.js';
 import type { Tokens } from '../token.js';
@@ -75,24 +75,23 @@ const isListener = ({ listen, unix }: RunServerOptions): boolean =>
   unix !== undefined || !listen.startsWith('stdio');
 
 /** Starts what `--inspect` asks for, and says where it is. */
-const inspectAt = async (url: string): Promise<Inspector> => {
+const inspectAt = async (url: string, log: Log): Promise<Inspector> => {
   const relay = parseListenUrl(url === '' ? 'ws://127.0.0.1:0' : url);
   if (isLeft(relay) || relay.right.kind !== 'ws' || relay.right.host !== '127.0.0.1') {
     throw new ListenUrlError(`invalid --inspect URL \`${url}\`; expected \`ws://127.0.0.1:PORT\``);
   }
-  const { startInspector } = await import('../inspect.js').catch((error: unknown) => {
-    if (errorCode(error) !== 'ERR_MODULE_NOT_FOUND') throw error;
-    throw new StartError(
-      1,
-      'exec-server: --inspect needs the package @statelyai/inspect; ' +
-        'install it beside exec-server: npm install @statelyai/inspect',
+  const { startInspector } = await import('../inspect.js');
+  const inspector = await startInspector(relay.right.port, log);
+  const { viewerUrl, stately } = inspector;
+  say(`exec-server inspector: open ${viewerUrl}`);
+  if (stately === undefined) {
+    say('exec-server inspector: Stately has a page too: npm install @statelyai/inspect beside exec-server');
+  } else {
+    say(`exec-server inspector: or in Stately's viewer ${stately.pageUrl} (relay ${stately.url})`);
+    say(
+      "exec-server inspector: Stately's is drawn by a page of stately.ai in your browser, which sees the events",
     );
-  });
-  const inspector = await startInspector(relay.right.port);
-  say(`exec-server inspector: open ${inspector.pageUrl} (relay ${inspector.url})`);
-  say(
-    'exec-server inspector: the picture is drawn by a page of stately.ai in your browser, which sees the events',
-  );
+  }
   return inspector;
 };
 
@@ -102,11 +101,7 @@ const serveToTheEnd = async (options: RunServerOptions, tokens: Tokens | undefin
   const inspector =
     options.inspect === undefined
       ? undefined
-      : await inspectAt(options.inspect).catch(startErrorAt(options.inspect));
-  const inspect = [
-    ...(options.trace ? [traceTransitions(say)] : []),
-    ...(inspector === undefined ? [] : [inspector.observer]),
-  ];
+      : await inspectAt(options.inspect, log).catch(startErrorAt(options.inspect));
   const serving = await serve({
     listen: options.listen,
     unix: options.unix,
@@ -121,7 +116,8 @@ const serveToTheEnd = async (options: RunServerOptions, tokens: Tokens | undefin
     sweep: options.sweep,
     allowedHosts: options.allowHost,
     limits: options.limits,
-    inspect,
+    inspect: options.trace ? [traceTransitions(say)] : [],
+    ...(inspector === undefined ? {} : { onSession: inspector.onSession }),
   }).catch(startErrorAt(placeOf(options)));
   // before anybody knows that it is here, and may tell it to end
   let status = 0;

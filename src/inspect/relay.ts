@@ -1,11 +1,6 @@
-import { randomBytes } from 'node:crypto';
-import http from 'node:http';
-import type { Duplex } from 'node:stream';
-import { WebSocket, WebSocketServer } from 'ws';
+import { WebSocket } from 'ws';
+import { type Loopback, unguessablePath } from './loopback.js';
 import { page, pageHeaders } from './page.js';
-
-/** IPv4 loopback: what is shown here is for this machine alone. */
-const HOST = '127.0.0.1';
 
 /** A page that is opened late gets this much of what was, so that it knows the actors that live. */
 const MAX_KEPT_MESSAGES = 500;
@@ -14,18 +9,13 @@ const MAX_KEPT_BYTES = 8 * 1024 * 1024;
 /** A viewer that is so far behind is cut off: it must not fill the memory of the server. */
 const MAX_UNSENT_BYTES = 32 * 1024 * 1024;
 
-/** Viewers have nothing to say. */
-const MAX_INBOUND_BYTES = 1024;
-
 export type Relay = {
   /** Where viewers get the messages: `ws://127.0.0.1:PORT/TOKEN`. */
   readonly url: string;
   /** The page to open in a browser: the same with `http`. */
   readonly pageUrl: string;
-  /** Sends a message to every viewer, and keeps it for later ones. */
+  /** Sends a message to every viewer, and keeps it for later ones, until the last one has gone. */
   publish(message: string): void;
-  /** Cuts the viewers off and stops listening. */
-  close(): Promise<void>;
 };
 
 /** The newest messages, oldest first. */
@@ -40,87 +30,48 @@ class History {
       this.#length -= this.messages.shift()?.length ?? 0;
     }
   }
+
+  clear(): void {
+    this.messages.length = 0;
+    this.#length = 0;
+  }
 }
 
 /**
- * 403 for what comes from another page than this relay's own, or by a name that is not its address (a
- * rebound one); 404 for whoever doesn't know the path. The viewer itself opens no socket: it sits in a frame
- * of the page, which hands it what it gets. Programs send no Origin.
- */
-const refusalOf = (
-  { headers, url }: http.IncomingMessage,
-  host: string,
-  path: string,
-): number | undefined => {
-  const { origin } = headers;
-  if (headers.host !== host || (origin !== undefined && origin !== `http://${host}`)) return 403;
-  return url === path ? undefined : 404;
-};
-
-const refuseUpgrade = (socket: Duplex, status: number): void => {
-  socket.on('error', () => undefined); // it is gone: nothing to refuse any more
-  socket.end(
-    `HTTP/1.1 ${status} ${http.STATUS_CODES[status] ?? ''}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
-  );
-};
-
-/**
- * Listens on loopback for viewers, at a path that nobody can guess.
+ * Serves Stately's viewer, in a frame of a page that hands it what the relay sends: the viewer itself opens no
+ * socket.
  *
- * @param port 0: a free one. Rejects with the system's error if it can't be bound.
+ * @param looking is told when the first viewer comes, and when the last one has gone
  */
-export const startRelay = async (port: number): Promise<Relay> => {
-  const path = `/${randomBytes(32).toString('base64url')}`;
+export const serveRelay = (server: Loopback, looking: (isLookedAt: boolean) => void): Relay => {
+  const path = unguessablePath();
   const history = new History();
-  const webSockets = new WebSocketServer({
-    noServer: true,
-    perMessageDeflate: false,
-    maxPayload: MAX_INBOUND_BYTES,
-  });
-  let host = '';
+  const viewers = new Set<WebSocket>();
 
-  const server = http.createServer((request, response) => {
-    const status = refusalOf(request, host, path) ?? (request.method === 'GET' ? 200 : 405);
-    if (status === 200) response.writeHead(status, pageHeaders(host)).end(page);
-    else response.writeHead(status, { 'Content-Length': 0 }).end();
-  });
-  server.on('upgrade', (request, socket, head) => {
-    const status = refusalOf(request, host, path);
-    if (status !== undefined) {
-      refuseUpgrade(socket, status);
-      return;
-    }
-    webSockets.handleUpgrade(request, socket, head, (viewer) => {
-      viewer.on('error', () => viewer.terminate());
+  server.serve(path, {
+    get: (response) => void response.writeHead(200, pageHeaders(server.host)).end(page),
+    socket: (viewer) => {
       for (const message of history.messages) viewer.send(message);
-    });
+      viewers.add(viewer);
+      if (viewers.size === 1) looking(true);
+      viewer.on('close', () => {
+        viewers.delete(viewer);
+        if (viewers.size > 0) return;
+        looking(false);
+        history.clear();
+      });
+    },
   });
-
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ host: HOST, port }, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
-  const bound = server.address();
-  host = `${HOST}:${typeof bound === 'object' && bound !== null ? bound.port : port}`;
 
   return {
-    url: `ws://${host}${path}`,
-    pageUrl: `http://${host}${path}`,
+    url: `ws://${server.host}${path}`,
+    pageUrl: `http://${server.host}${path}`,
     publish: (message) => {
       history.add(message);
-      for (const viewer of webSockets.clients) {
+      for (const viewer of viewers) {
         if (viewer.bufferedAmount > MAX_UNSENT_BYTES) viewer.terminate();
         else if (viewer.readyState === WebSocket.OPEN) viewer.send(message);
       }
     },
-    close: () =>
-      new Promise((resolve) => {
-        for (const viewer of webSockets.clients) viewer.terminate();
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
   };
 };

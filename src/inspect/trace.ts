@@ -17,8 +17,9 @@ const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 /** Members of an event that a line shows, where they are numbers or names. No other member is ever shown. */
 const details = { exitCode: 'code', signal: 'signal' } as const;
 
-const escaped = (id: string): string => {
-  const cut = id.length > MAX_ID_LENGTH ? `${id.slice(0, MAX_ID_LENGTH)}…` : id;
+/** A name that a client chose, fit for one line: cut, and without what acts on a terminal or turns text around. */
+export const escaped = (text: string, maxLength = MAX_ID_LENGTH): string => {
+  const cut = text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
   return JSON.stringify(cut)
     .slice(1, -1)
     .replace(UNPRINTABLE, (character) =>
@@ -44,7 +45,7 @@ const nodesOf = (parent: AnyStateNode, value: StateValue): AnyStateNode[] => {
  * The state in words: its path in the chart without the outermost state, and without an innermost one that
  * says no more than its parent (`exited`, `exited.closing`, `retained`).
  */
-const stateName = ({ value, machine }: AnyMachineSnapshot): string => {
+export const stateName = ({ value, machine }: AnyMachineSnapshot): string => {
   const path = nodesOf(machine.root, value);
   const inner = path.length > 1 ? path.slice(1) : path;
   const last = inner.at(-1);

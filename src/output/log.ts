@@ -223,6 +223,10 @@ export class OutputLog implements ClosedOutput {
     return this.#nextSeq;
   }
 
+  get retainedBytes(): number {
+    return this.#retainedBytes;
+  }
+
   get droppedBytes(): number {
     return this.#droppedBytes;
   }

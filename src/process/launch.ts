@@ -15,8 +15,10 @@ export class Launch {
   /** Milliseconds that it may run, and that it may be without output and input; 0: no limit. */
   readonly timeoutMs: number;
   readonly idleTimeoutMs: number;
+  /** When it was asked for, in milliseconds since 1970. */
+  readonly createdAt = Date.now();
 
-  constructor(members: Omit<Launch, 'toJSON' | 'with'>) {
+  constructor(members: Omit<Launch, 'toJSON' | 'with' | 'createdAt'>) {
     this.argv = members.argv;
     this.cwd = members.cwd;
     this.env = members.env;

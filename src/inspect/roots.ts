@@ -1,0 +1,77 @@
+import type { AnyActorRef, InspectionEvent, Observer, Subscription } from 'xstate';
+import type { Log } from '../log.js';
+import { combineObservers } from './observers.js';
+import { escaped } from './trace.js';
+
+/** The actor of one session. */
+export type Root = {
+  readonly actor: AnyActorRef;
+  /** `connection 3`: numbered from 1 as they come. */
+  readonly name: string;
+  /** Milliseconds since 1970. */
+  readonly createdAt: number;
+};
+
+/** Who looks at the actors for a while. */
+export type Watcher = {
+  readonly observer: Observer<InspectionEvent>;
+  /** A root that is there already, or that has just come; before its first event. */
+  root(root: Root): void;
+  /** A root has ended. */
+  ended(root: Root, crashed: boolean): void;
+};
+
+/** An actor below a root as people call it: `process build-1`. */
+export const childName = (id: string): string =>
+  escaped(id.startsWith('process:') ? `process ${id.slice('process:'.length)}` : id);
+
+/**
+ * The actors of all sessions that live, for whoever comes to look. XState calls nobody, and pays nothing, as
+ * long as nobody does.
+ */
+export class Roots {
+  readonly #roots = new Map<AnyActorRef, Root>();
+  readonly #watchers = new Map<Watcher, Map<Root, Subscription>>();
+  #count = 0;
+
+  constructor(private readonly log: Log) {}
+
+  /** To be called with every root actor before it is started. */
+  add(actor: AnyActorRef): void {
+    const root: Root = { actor, name: `connection ${++this.#count}`, createdAt: Date.now() };
+    this.#roots.set(actor, root);
+    for (const watcher of this.#watchers.keys()) this.#attach(watcher, root);
+    actor.subscribe({ complete: () => this.#remove(root, false), error: () => this.#remove(root, true) });
+  }
+
+  nameOf(actor: object): string | undefined {
+    for (const root of this.#roots.values()) if (root.actor === actor) return root.name;
+    return undefined;
+  }
+
+  /** Attaches the watcher to every root, until the function that is returned is called. */
+  watch(watcher: Watcher): () => void {
+    this.#watchers.set(watcher, new Map());
+    for (const root of this.#roots.values()) this.#attach(watcher, root);
+    return () => {
+      for (const subscription of this.#watchers.get(watcher)?.values() ?? []) subscription.unsubscribe();
+      this.#watchers.delete(watcher);
+    };
+  }
+
+  #attach(watcher: Watcher, root: Root): void {
+    watcher.root(root);
+    // what an observer throws would end up in the middle of a transition
+    const observer = combineObservers([watcher.observer], this.log);
+    if (observer !== undefined) this.#watchers.get(watcher)?.set(root, root.actor.system.inspect(observer));
+  }
+
+  #remove(root: Root, crashed: boolean): void {
+    this.#roots.delete(root.actor);
+    for (const [watcher, subscriptions] of this.#watchers) {
+      watcher.ended(root, crashed);
+      // its last snapshot is told after this: the observer goes with its system
+      subscriptions.delete(root);
+    }
+  }
+}
