@@ -39,12 +39,11 @@ const launch = async (): Promise<{ server: ChildProcess; url: string; viewerUrl:
       env: { ...process.env, PATH: `${directory}/bin:${process.env['PATH']}`, TMPDIR: directory },
     },
   );
-  const [[said], [url]]: string[][] = await Promise.all([
-    once(createInterface({ input: server.stderr }), 'line'),
-    once(createInterface({ input: server.stdout }), 'line'),
-  ]);
-  const viewerUrl = /http:\S+/.exec(said ?? '')?.[0];
-  if (url === undefined || viewerUrl === undefined) throw new Error(`the server said ${said} and ${url}`);
+  const firstLine = async (input: NodeJS.ReadableStream): Promise<string> =>
+    String((await once(createInterface({ input }), 'line'))[0]);
+  const [said, url] = await Promise.all([firstLine(server.stderr), firstLine(server.stdout)]);
+  const viewerUrl = /http:\S+/.exec(said)?.[0];
+  if (viewerUrl === undefined) throw new Error(`the server said ${said}`);
   return { server, url, viewerUrl };
 };
 
