@@ -16,8 +16,9 @@ import type { HttpRequest } from '../src/http/request.js';
 import type { Launch } from '../src/process/launch.js';
 import type { ProcessHost } from '../src/process/actor.js';
 import type { OutputLog } from '../src/output/log.js';
-import type { EnvironmentInfo, Params, ProcessSummary } from '../src/protocol.js';
+import type { EnvironmentInfo, Params, ProcessState, ProcessSummary } from '../src/protocol.js';
 import type { RequestId, RpcError } from '../src/rpc.js';
+import type { ServerState } from '../src/server-state.js';
 import { processMachine, type ProcessRequest } from './process.js';
 import { invalidRequest, type Notification, type Reply, succeeded } from './reply.js';
 
@@ -52,6 +53,7 @@ export type ConnectionEvent =
   | StartRequest
   | ProcessRequest
   | { readonly type: 'process.list'; readonly id: RequestId }
+  | { readonly type: 'server.state'; readonly id: RequestId }
   | FileRequest
   | HttpRequest
   | { readonly type: 'wire.closed' }
@@ -78,6 +80,7 @@ export type ConnectionInput = {
   readonly protocolVersion: string;
   readonly environmentInfo: EnvironmentInfo;
   readonly host: ProcessHost;
+  readonly server: ServerState;
   readonly retentionMs: number;
   /** How long a resumable client is waited for. */
   readonly detachedTtlMs: number;
@@ -118,6 +121,7 @@ const families = {
   'fs.readBlock': 'filesystem',
   'fs.close': 'filesystem',
   'http.request': 'http',
+  'server.state': 'server state',
   'environment.info': 'environment info',
   'environment.status': 'environment status',
 } as const;
@@ -153,6 +157,7 @@ const requestTypes = [
   'http.request',
   'process.start',
   'process.list',
+  'server.state',
   'environment.info',
   'environment.status',
 ] as const;
@@ -180,6 +185,17 @@ export const summary = (processId: string, ref: ProcessRef): ProcessSummary => {
   const named = typeof live === 'object' ? ('exited' in live ? 'exited' : 'retained') : live;
   const state = named === 'ending' ? 'running' : named;
   return { processId, state, tty: context.launch.tty, pid: context.pid, exitCode: context.exitCode };
+};
+
+const stateOf = (processId: string, ref: ProcessRef): ProcessState => {
+  const { launch, log } = ref.getSnapshot().context;
+  return {
+    ...summary(processId, ref),
+    program: launch.argv[0] ?? '',
+    ageMs: Math.max(0, Date.now() - launch.createdAt),
+    outputBytes: log.retainedBytes + log.droppedBytes,
+    droppedBytes: log.droppedBytes,
+  };
 };
 
 /** Timers hold no more (2^31-1 ms, 24.8 days); a longer delay would fire at once. */
@@ -306,6 +322,13 @@ export const connectionMachine = setup({
       return succeeded(event.id, {
         processes: [...context.processes].map(([processId, ref]) => summary(processId, ref)),
       });
+    }),
+
+    answerServerState: emit(({ context, event }): ConnectionEmitted => {
+      assertEvent(event, 'server.state');
+      const processes = [...context.processes].map(([processId, ref]) => stateOf(processId, ref));
+      const session = { clientName: context.clientName, processes };
+      return succeeded(event.id, { server: context.server.summary(), session });
     }),
 
     rejectRefusedStart: emit(({ event }): ConnectionEmitted => {
@@ -457,6 +480,7 @@ export const connectionMachine = setup({
             'environment.*': { actions: 'rejectUninitialized' },
             'fs.*': { actions: 'rejectUninitialized' },
             'http.request': { actions: 'rejectUninitialized' },
+            'server.state': { actions: 'rejectUninitialized' },
           },
         },
         awaitingInitialized: {
@@ -468,6 +492,7 @@ export const connectionMachine = setup({
             'environment.*': { actions: 'rejectUnready' },
             'fs.*': { actions: 'rejectUnready' },
             'http.request': { actions: 'rejectUnready' },
+            'server.state': { actions: 'rejectUnready' },
           },
         },
         ready: {
@@ -478,6 +503,7 @@ export const connectionMachine = setup({
             'environment.info': { actions: 'answerEnvironmentInfo' },
             'environment.status': { actions: 'answerEnvironmentStatus' },
             'process.list': { actions: 'answerList' },
+            'server.state': { actions: 'answerServerState' },
             'process.start': [
               { guard: 'startIsRefused', actions: 'rejectRefusedStart' },
               { guard: 'processIdIsTaken', actions: 'rejectTakenProcessId' },

@@ -125,6 +125,21 @@ const endReason = oneOf(...endReasons).describe(
   'exited, signalled: by itself. terminated: by a request. timeout, idle: by timeoutMs, idleTimeoutMs. ' +
     'disconnected: with its session.',
 );
+const processSummary = {
+  processId,
+  state: oneOf('starting', 'running', 'exited', 'retained'),
+  tty: flag,
+  pid: nullable(natural),
+  exitCode: nullable(exitCode),
+} as const;
+
+const serverSummary = struct({
+  version: text,
+  uptimeMs: natural.describe('Milliseconds since the server was started.'),
+  attachedSessions: natural.describe('Sessions whose client is connected, this one among them.'),
+  detachedSessions: natural.describe('Sessions that wait for their client.'),
+  processes: natural.describe('Processes of all sessions.'),
+});
 
 export const signalNames = [
   'interrupt',
@@ -217,16 +232,26 @@ export const methods = {
   'process/list': {
     params: nothing,
     result: struct({
-      processes: list(
-        struct({
-          processId,
-          state: oneOf('starting', 'running', 'exited', 'retained'),
-          tty: flag,
-          pid: nullable(natural),
-          exitCode: nullable(exitCode),
-        }),
-        'a list of processes',
-      ),
+      processes: list(struct(processSummary), 'a list of processes'),
+    }),
+  },
+  'server/state': {
+    params: nothing,
+    result: struct({
+      server: serverSummary,
+      session: struct({
+        clientName: nullable(text),
+        processes: list(
+          struct({
+            ...processSummary,
+            program: text.describe('argv[0] of its start.'),
+            ageMs: natural.describe('Milliseconds since it was asked for.'),
+            outputBytes: natural.describe('Bytes that it has printed.'),
+            droppedBytes: natural.describe('Those of them that are no longer retained.'),
+          }),
+          'a list of processes',
+        ),
+      }),
     }),
   },
   'fs/readFile': {
@@ -375,3 +400,5 @@ export type EndReason = (typeof endReasons)[number];
 export type Stream = t.TypeOf<typeof stream>;
 export type WriteStatus = Result<'process/write'>['status'];
 export type ProcessSummary = Result<'process/list'>['processes'][number];
+export type ServerSummary = t.TypeOf<typeof serverSummary>;
+export type ProcessState = Result<'server/state'>['session']['processes'][number];

@@ -119,6 +119,7 @@ const routes: Readonly<Record<Method, Route>> = {
     processId: params.processId,
   })),
   'process/list': route(methods['process/list'], (id) => ({ event: { type: 'process.list', id } })),
+  'server/state': route(methods['server/state'], (id) => ({ event: { type: 'server.state', id } })),
   'fs/readFile': route(methods['fs/readFile'], (id, params, settings) => ({
     event: { type: 'fs.readFile', id, ...located(params, settings) },
   })),

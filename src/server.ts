@@ -11,6 +11,7 @@ import { Guard } from './process/guard.js';
 import { Sweeper } from './process/sweeper.js';
 import { Places } from './process/places.js';
 import { Turns } from './process/turns.js';
+import { ServerState } from './server-state.js';
 import { type ServerContext, Session } from './session.js';
 import { version } from './version.js';
 import type { Wire } from './wire/wire.js';
@@ -92,6 +93,7 @@ export class ExecServer {
       outputMemory: new OutputMemory(limits.retainedBytes),
       custody: { guard: new Guard(log, sweeper), sweeper },
       environmentInfo: environmentInfo(version),
+      state: new ServerState(() => this.#sessions.values()),
       retentionMs,
       detachedTtlMs,
       settings: { externalSandbox, allowHttp },

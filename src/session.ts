@@ -19,6 +19,7 @@ import type { Turns } from './process/turns.js';
 import { type EnvironmentInfo, type ProcessSummary, PROTOCOL_VERSION } from './protocol.js';
 import type { RequestSettings } from './routes.js';
 import type { RequestId } from './rpc.js';
+import type { ServerState } from './server-state.js';
 
 /** What all sessions of a server share. */
 export type ServerContext = {
@@ -32,6 +33,7 @@ export type ServerContext = {
   readonly outputMemory: OutputMemory;
   readonly custody: Custody;
   readonly environmentInfo: EnvironmentInfo;
+  readonly state: ServerState;
   readonly retentionMs: number;
   /** How long a resumable client is waited for. */
   readonly detachedTtlMs: number;
@@ -98,6 +100,7 @@ export class Session {
         protocolVersion: PROTOCOL_VERSION,
         environmentInfo,
         host: new ProcessHost({ groups, fifos, turns, places, metrics }),
+        server: context.state,
         retentionMs,
         detachedTtlMs,
       },
@@ -137,6 +140,10 @@ export class Session {
 
   get isAttached(): boolean {
     return this.#attachment !== undefined;
+  }
+
+  get processCount(): number {
+    return this.#actor.getSnapshot().context.processes.size;
   }
 
   get isActive(): boolean {

@@ -27,6 +27,7 @@ const decoders: Readonly<Record<Method, Decoder>> = {
   'process/closeStdin': decoder(methods['process/closeStdin']),
   'process/ack': decoder(methods['process/ack']),
   'process/list': decoder(methods['process/list']),
+  'server/state': decoder(methods['server/state']),
   'fs/readFile': decoder(methods['fs/readFile']),
   'fs/writeFile': decoder(methods['fs/writeFile']),
   'fs/createDirectory': decoder(methods['fs/createDirectory']),
@@ -122,7 +123,7 @@ const startParams = { processId: 'p', argv: ['a', 'b'], cwd: '/', env: { PATH: '
 
 const table: Readonly<
   Record<
-    Exclude<Method, 'environment/info' | 'environment/status' | 'process/list'>,
+    Exclude<Method, 'environment/info' | 'environment/status' | 'process/list' | 'server/state'>,
     { readonly valid: object; readonly members: Readonly<Record<string, Member>> }
   >
 > = {
@@ -264,7 +265,7 @@ describe('the params of', () => {
     });
   }
 
-  for (const method of ['environment/info', 'environment/status', 'process/list'] as const) {
+  for (const method of ['environment/info', 'environment/status', 'process/list', 'server/state'] as const) {
     it(`${method} may be absent, null or any object`, () => {
       for (const params of [undefined, null, {}, { canary: CANARY }, JSON.parse('{"__proto__":1}')]) {
         expect(accepted(method, params)).to.deep.equal({});

@@ -60,6 +60,7 @@ const families: Readonly<Record<string, readonly [string, object?][]>> = {
   ],
   'environment info': [['environment/info']],
   'environment status': [['environment/status']],
+  'server state': [['server/state']],
 };
 
 describe('the handshake', () => {

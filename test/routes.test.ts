@@ -35,6 +35,7 @@ const table: Readonly<Record<Method, readonly [params: object | undefined, type:
   'process/closeStdin': [{ processId: 'p' }, 'process.closeStdin'],
   'process/ack': [{ processId: 'p', bytes: 1 }, 'process.ack'],
   'process/list': [undefined, 'process.list'],
+  'server/state': [undefined, 'server.state'],
   'fs/readFile': [{ path: '/x' }, 'fs.readFile'],
   'fs/writeFile': [{ path: '/x', dataBase64: 'AAAA' }, 'fs.writeFile'],
   'fs/createDirectory': [{ path: '/x' }, 'fs.createDirectory'],

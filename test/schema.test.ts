@@ -101,6 +101,28 @@ const examples: Readonly<Record<Method, { readonly params: object; readonly resu
   },
   'environment/info': { params: {}, result: environmentInfo },
   'environment/status': { params: {}, result: { status: 'ready' } },
+  'server/state': {
+    params: {},
+    result: {
+      server: { version: 'v', uptimeMs: 1, attachedSessions: 1, detachedSessions: 0, processes: 1 },
+      session: {
+        clientName: 'c',
+        processes: [
+          {
+            processId: 'p',
+            state: 'running',
+            tty: false,
+            pid: 7,
+            exitCode: null,
+            program: 'sh',
+            ageMs: 1,
+            outputBytes: 2,
+            droppedBytes: 0,
+          },
+        ],
+      },
+    },
+  },
   'process/start': {
     params: start,
     result: { processId: 'p', sandboxType: 'none', outputWindow: 1 },

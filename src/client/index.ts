@@ -102,7 +102,7 @@ export * from './errors.js';
 export type { OutputChunk, OutputStream } from './output.js';
 export type { RemoteProcess, StartOptions, TerminateOptions } from './remote-process.js';
 export type { ExitStatus } from './sequencer.js';
-export type { ProcessSummary } from '../protocol.js';
+export type { ProcessState, ProcessSummary, ServerSummary } from '../protocol.js';
 export type { CallParams, RpcClient, RpcEvents } from './rpc-client.js';
 export type { Transport, TransportEvents } from './transport.js';
 export type { LaunchOptions } from './transports/launch.js';

@@ -77,15 +77,19 @@ describe('exec-server ps, logs, kill, attach', () => {
     const script = "trap 'echo told; exit 3' USR1; echo out; echo err >&2; sleep 300 & wait";
     const { session, processId } = await leave(url, ['sh', '-c', script]);
 
-    const [listed, json] = await Promise.all([
+    const [listed, json, long] = await Promise.all([
       runText(['ps', ...session]),
       runText(['ps', '--json', ...session]),
+      runText(['ps', '--long', ...session]),
     ]);
     expect(listed).to.deep.include({ status: 0, stderr: '' });
     expect(listed.stdout).to.match(/^ID +STATE +PID +TTY +EXIT\nprocess-1 +running +\d+ +no +-\n$/);
     const [{ pid, ...told }]: [Record<string, unknown>] = JSON.parse(json.stdout);
     expect(told).to.deep.equal({ processId, state: 'running', tty: false, exitCode: null });
     expect(pid).to.be.a('number');
+    expect(long.stdout).to.match(
+      /^ID +STATE +PID +TTY +EXIT +SECONDS +OUTPUT +PROGRAM\nprocess-1 +running +\d+ +no +- +\d+ +8 +sh\nexec-server [\d.]+, up \d+ s: \d+ sessions? with a client, \d+ without, 1 process\n$/,
+    );
 
     const printed = { status: 0, stdout: 'out\n', stderr: 'err\n' };
     expect(await runText(['logs', ...session, processId])).to.deep.equal(printed);

@@ -55,6 +55,7 @@ const earlyRequests: readonly (readonly [family: string, request: ConnectionEven
   ['http', httpRequest('r')],
   ['environment info', { type: 'environment.info', id: 'r' }],
   ['environment status', { type: 'environment.status', id: 'r' }],
+  ['server state', { type: 'server.state', id: 'r' }],
 ];
 
 const refusal = { code: -32600, message: 'unknown session id S-1' };

@@ -41,6 +41,7 @@ const connectionEvents: readonly ConnectionEvent[] = [
   resize('r', 'p'),
   closeStdin('r', 'p'),
   { type: 'process.list', id: 'r' },
+  { type: 'server.state', id: 'r' },
   fileRequest('r'),
   { type: 'files.closed' },
   httpRequest('r'),

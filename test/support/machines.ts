@@ -14,6 +14,7 @@ import { SessionGroups } from '../../src/process/groups.js';
 import { Places } from '../../src/process/places.js';
 import { Turns } from '../../src/process/turns.js';
 import type { EnvironmentInfo, Stream } from '../../src/protocol.js';
+import { ServerState } from '../../src/server-state.js';
 import { initialize, type StartOptions, startEvent } from './requests.js';
 
 /** As the server's default. */
@@ -133,6 +134,7 @@ export const connectionInput = (
       places,
       metrics: new Metrics(),
     }),
+    server: new ServerState(() => []),
     retentionMs,
     detachedTtlMs: DETACHED_TTL_MS,
   };
