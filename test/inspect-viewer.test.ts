@@ -31,6 +31,27 @@ const expectNoneLeft = ({ requests, errors }: WatchedPage, url: string): void =>
   expect(errors).to.deep.equal([]);
 };
 
+const secret = (): string => randomBytes(18).toString('hex');
+
+const inBase64 = (text: string): string => Buffer.from(text).toString('base64').slice(0, -4);
+
+/** Before the scripts of the page: its WebSockets are kept where the test can close one. */
+const KEEP_SOCKETS = `
+  const sockets = (globalThis.sockets = []);
+  globalThis.WebSocket = class extends WebSocket {
+    constructor(...words) {
+      super(...words);
+      sockets.push(this);
+    }
+  };`;
+
+const fail = (): void => {
+  throw new Error('a fault of the test');
+};
+
+const background = ({ page }: WatchedPage): Promise<string> =>
+  page.evaluate('getComputedStyle(document.body).backgroundColor');
+
 const suite = chromiumFile === undefined ? describe.skip : describe;
 const reason =
   chromiumFile === undefined
@@ -132,13 +153,9 @@ suite(`the viewer in a browser${reason}`, () => {
   });
 
   it('shows that an actor crashed, and that its connection goes on', async () => {
-    const { exited } = OutputLog.prototype;
-    OutputLog.prototype.exited = () => {
-      throw new Error('a fault of the test');
-    };
-    cleanup(() => {
-      OutputLog.prototype.exited = exited;
-    });
+    const original = Object.getOwnPropertyDescriptor(OutputLog.prototype, 'exited');
+    Object.defineProperty(OutputLog.prototype, 'exited', { ...original, value: fail });
+    cleanup(() => void Object.defineProperty(OutputLog.prototype, 'exited', { ...original }));
     const { inspector, connect } = await inspectedServer();
     const { page } = await openPage(browser, inspector.viewerUrl);
     const client = await connect();
@@ -152,7 +169,6 @@ suite(`the viewer in a browser${reason}`, () => {
     const { inspector, connect } = await inspectedServer();
     const watched = await openPage(browser, inspector.viewerUrl);
     const { page, frames } = watched;
-    const secret = (): string => randomBytes(18).toString('hex');
     const canaries = { environment: secret(), argument: secret(), input: secret() };
     const [output, otherOutput] = [secret(), secret()];
     const client = await connect();
@@ -174,7 +190,6 @@ suite(`the viewer in a browser${reason}`, () => {
     const seen = `${frames.join('\n')}\n${await page.content()}`;
     expect(seen).to.include('process.write');
     expect(seen).to.include('chunk=36 bytes');
-    const inBase64 = (text: string): string => Buffer.from(text).toString('base64').slice(0, -4);
     for (const [name, canary] of Object.entries({ ...canaries, otherOutput, id })) {
       expect(canary).to.have.length.greaterThan(30);
       expect(seen.includes(canary) || seen.includes(inBase64(canary)), name).to.equal(false);
@@ -229,6 +244,23 @@ suite(`the viewer in a browser${reason}`, () => {
     expect(shown).to.be.within(1, 500);
   });
 
+  it('comes back by itself when its connection was lost, with all that it had chosen', async () => {
+    const { inspector, connect } = await inspectedServer();
+    const client = await connect();
+    await client.start('before', ['printf', 'printed before']);
+    const { page } = await openPage(browser, inspector.viewerUrl, {}, KEEP_SOCKETS);
+    await choose(page, 'process before');
+    await screen(page).getByText('printed before').waitFor();
+    await page.evaluate('sockets[0].close()');
+    await page.getByText('The server is out of reach. Trying again…').waitFor();
+    await client.start('meanwhile', ['sleep', '60']);
+    await row(page, 'process meanwhile, running').waitFor();
+    await page.getByText('live', { exact: true }).first().waitFor();
+    await screen(page).getByText('printed before').waitFor();
+    expect(await page.evaluate('sockets.length')).to.be.greaterThan(1);
+    expect(await page.locator('.timeline li').count()).to.be.greaterThan(0);
+  });
+
   it('serves several pages, in the colours that each asks for, and tells them when the server ends', async () => {
     const { inspector, connect } = await inspectedServer();
     await connect();
@@ -236,8 +268,6 @@ suite(`the viewer in a browser${reason}`, () => {
       await openPage(browser, inspector.viewerUrl, { colorScheme: 'light' }),
       await openPage(browser, inspector.viewerUrl, { colorScheme: 'dark', reducedMotion: 'reduce' }),
     ];
-    const background = ({ page }: WatchedPage): Promise<string> =>
-      page.evaluate('getComputedStyle(document.body).backgroundColor');
     for (const { page } of [light, dark]) await row(page, 'connection 1, ready').waitFor();
     expect(await background(light)).to.equal('rgb(243, 244, 247)');
     expect(await background(dark)).to.equal('rgb(13, 17, 25)');

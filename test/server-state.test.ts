@@ -39,7 +39,7 @@ describe('server/state', () => {
     expect(uptimeMs).to.be.a('number');
     expect(counts).to.deep.equal({ version, attachedSessions: 2, detachedSessions: 0, processes: 3 });
     expect(session.clientName).to.equal('own');
-    const [ended, shell] = session.processes.map(({ ageMs: _, pid: __, ...rest }) => rest);
+    const [ended, shell] = session.processes.map(({ ageMs: _age, pid: _pid, ...rest }) => rest);
     expect(session.processes).to.have.length(2);
     expect(ended).to.deep.equal({
       processId: 'ended',

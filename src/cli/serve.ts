@@ -96,8 +96,9 @@ export const serveOptions = {
     type: 'string',
     coerce: last<string>,
     describe:
-      'development: show every actor in the Stately inspector, through a relay at `ws://127.0.0.1:PORT` ' +
-      '(default: a free port); the picture is drawn by a page of stately.ai in your browser',
+      'development: a page that shows every connection and process live, at a path of `ws://127.0.0.1:PORT` that ' +
+      'stderr tells (default: a free port); and the same in the Stately inspector, whose picture is drawn by a page ' +
+      'of stately.ai in your browser',
   },
   trace: {
     type: 'boolean',

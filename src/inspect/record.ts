@@ -27,6 +27,7 @@ export class ActorRecord {
   /** When the pages have to be told of it again. */
   revision = 0;
   #state = '';
+  #value: StateValue | undefined;
   #states: readonly string[] = [];
   #outputSeq = 0;
 
@@ -42,6 +43,9 @@ export class ActorRecord {
   /** True if it is in another state than before. */
   enter(snapshot: unknown, by: string): boolean {
     if (!isMachineSnapshot(snapshot)) return false;
+    // most events change no state, and most of those not even the object that names it
+    if (snapshot.value === this.#value) return false;
+    this.#value = snapshot.value;
     const state = stateName(snapshot);
     if (state === this.#state) return false;
     this.#state = state;

@@ -16,7 +16,7 @@ const KEEP_ENDED_MS = 60_000;
 const MAX_ENDED = 300;
 
 /** To make an event fit to be shown takes 10 µs or more: this is what it may cost between two messages to a page. */
-const MAX_SUMMARIES = 200;
+const MAX_SUMMARIES = 100;
 
 /** A line is to be read. */
 const MAX_SUMMARY_LENGTH = 300;

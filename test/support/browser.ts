@@ -25,8 +25,17 @@ export type WatchedPage = {
   readonly errors: string[];
 };
 
-/** A page of its own for one test, closed after it. */
-export const openPage = async (browser: Browser, url: string, options: object = {}): Promise<WatchedPage> => {
+/**
+ * A page of its own for one test, closed after it.
+ *
+ * @param script runs before those of the page
+ */
+export const openPage = async (
+  browser: Browser,
+  url: string,
+  options: object = {},
+  script = '',
+): Promise<WatchedPage> => {
   // high enough for all of the page: the terminal draws nothing while it is out of sight
   const context = await browser.newContext({ viewport: { width: 1480, height: 1700 }, ...options });
   cleanup(() => context.close());
@@ -42,6 +51,7 @@ export const openPage = async (browser: Browser, url: string, options: object = 
   page.on('console', (message) => {
     if (message.type() === 'error') watched.errors.push(message.text());
   });
+  await page.addInitScript(script);
   await page.goto(url);
   return watched;
 };

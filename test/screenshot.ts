@@ -30,6 +30,9 @@ const holdStarts = (): void => {
   }
 };
 
+const firstLine = async (input: NodeJS.ReadableStream): Promise<string> =>
+  String((await once(createInterface({ input }), 'line'))[0]);
+
 const launch = async (): Promise<{ server: ChildProcess; url: string; viewerUrl: string }> => {
   const server = spawn(
     process.execPath,
@@ -39,8 +42,6 @@ const launch = async (): Promise<{ server: ChildProcess; url: string; viewerUrl:
       env: { ...process.env, PATH: `${directory}/bin:${process.env['PATH']}`, TMPDIR: directory },
     },
   );
-  const firstLine = async (input: NodeJS.ReadableStream): Promise<string> =>
-    String((await once(createInterface({ input }), 'line'))[0]);
   const [said, url] = await Promise.all([firstLine(server.stderr), firstLine(server.stdout)]);
   const viewerUrl = /http:\S+/.exec(said)?.[0];
   if (viewerUrl === undefined) throw new Error(`the server said ${said}`);
@@ -61,7 +62,7 @@ const sh = (
   processId: string,
   script: string,
   tty = false,
-): Promise<RemoteProcess> => client.start({ processId, argv: ['sh', '-c', script], tty, cwd: '/tmp' });
+): Promise<RemoteProcess> => client.start({ processId, argv: ['sh', '-c', script], tty, cwd: '/srv' });
 
 /** The scene. Resolves when all is as the picture shall have it. */
 const play = async (url: string, choose: () => Promise<void>): Promise<readonly ExecServerClient[]> => {
@@ -80,6 +81,7 @@ const play = async (url: string, choose: () => Promise<void>): Promise<readonly 
   const build = await agent.start({
     processId: 'build-1',
     argv: ['sh', '-c', BUILD],
+    cwd: '/srv',
     tty: true,
     size: { rows: 12, cols: 100 },
   });
@@ -97,7 +99,7 @@ const play = async (url: string, choose: () => Promise<void>): Promise<readonly 
 };
 
 /** High enough for all of the page: the terminal draws nothing while it is out of sight. */
-const VIEWPORT = { width: 1480, height: 1480 };
+const VIEWPORT = { width: 1480, height: 1430 };
 
 const scene = async (page: Page, url: string): Promise<readonly ExecServerClient[]> => {
   const clients = await play(url, async () => {
