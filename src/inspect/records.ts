@@ -1,14 +1,8 @@
-import {
-  type ActorRefLike,
-  type AnyActorRef,
-  type AnyEventObject,
-  type InspectionEvent,
-  isMachineSnapshot,
-} from 'xstate';
+import type { ActorRefLike, AnyEventObject, InspectionEvent } from 'xstate';
 import { launchOf } from './facts.js';
 import { ActorRecord, idOf } from './record.js';
 import { redacted } from './redact.js';
-import { childName, type Root, type Watcher } from './roots.js';
+import { childName, childrenOf, type Root, type Watcher } from './roots.js';
 import { escaped } from './trace.js';
 
 /** What has ended is shown for so long, and no more than so many: whoever looks shall see how it ended. */
@@ -35,12 +29,6 @@ const membersOf = (value: object, prefix = ''): string[] =>
 const summaryOf = (event: AnyEventObject): string => {
   const { type: _type, ...rest } = redacted(event);
   return escaped(membersOf(rest).join(' '), MAX_SUMMARY_LENGTH);
-};
-
-const childrenOf = (actor: ActorRefLike): AnyActorRef[] => {
-  const snapshot: unknown = actor.getSnapshot();
-  if (!isMachineSnapshot(snapshot)) return [];
-  return Object.values<AnyActorRef | undefined>(snapshot.children).filter((child) => child !== undefined);
 };
 
 /**

@@ -1,4 +1,11 @@
-import type { AnyActorRef, InspectionEvent, Observer, Subscription } from 'xstate';
+import {
+  type ActorRefLike,
+  type AnyActorRef,
+  type InspectionEvent,
+  isMachineSnapshot,
+  type Observer,
+  type Subscription,
+} from 'xstate';
 import type { Log } from '../log.js';
 import { combineObservers } from './observers.js';
 import { escaped } from './trace.js';
@@ -25,12 +32,19 @@ export type Watcher = {
 export const childName = (id: string): string =>
   escaped(id.startsWith('process:') ? `process ${id.slice('process:'.length)}` : id);
 
+/** The actors that an actor has started and that still live. */
+export const childrenOf = (actor: ActorRefLike): AnyActorRef[] => {
+  const snapshot: unknown = actor.getSnapshot();
+  if (!isMachineSnapshot(snapshot)) return [];
+  return Object.values<AnyActorRef | undefined>(snapshot.children).filter((child) => child !== undefined);
+};
+
 /**
  * The actors of all sessions that live, for whoever comes to look. XState calls nobody, and pays nothing, as
  * long as nobody does.
  */
 export class Roots {
-  readonly #roots = new Map<AnyActorRef, Root>();
+  readonly #roots = new Map<object, Root>();
   readonly #watchers = new Map<Watcher, Map<Root, Subscription>>();
   #count = 0;
 
@@ -45,8 +59,7 @@ export class Roots {
   }
 
   nameOf(actor: object): string | undefined {
-    for (const root of this.#roots.values()) if (root.actor === actor) return root.name;
-    return undefined;
+    return this.#roots.get(actor)?.name;
   }
 
   /** Attaches the watcher to every root, until the function that is returned is called. */

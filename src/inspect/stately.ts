@@ -1,10 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { createInspector } from '@statelyai/inspect';
-import { type ActorRefLike, type AnyActorRef, type InspectionEvent, isMachineSnapshot } from 'xstate';
+import type { ActorRefLike, AnyActorRef, InspectionEvent } from 'xstate';
 import type { Loopback } from './loopback.js';
 import { redacted } from './redact.js';
 import { type Relay, serveRelay } from './relay.js';
-import { childName, type Roots, type Watcher } from './roots.js';
+import { childName, childrenOf, type Roots, type Watcher } from './roots.js';
 
 /** The actor as it may be shown. The inspector asks for its snapshot a turn later: now it has none yet. */
 const shown = (actorRef: ActorRefLike, name: string): ActorRefLike => {
@@ -16,12 +16,6 @@ const shown = (actorRef: ActorRefLike, name: string): ActorRefLike => {
     }
   };
   return Object.create(actorRef, { getSnapshot: { value: getSnapshot }, id: { value: name } });
-};
-
-const childrenOf = (actor: AnyActorRef): AnyActorRef[] => {
-  const snapshot: unknown = actor.getSnapshot();
-  if (!isMachineSnapshot(snapshot)) return [];
-  return Object.values<AnyActorRef | undefined>(snapshot.children).filter((child) => child !== undefined);
 };
 
 /** Hands Stately's inspector what it may see: it makes texts of snapshots first, and asks its sanitizers after. */

@@ -12,6 +12,10 @@ export const launchBrowser = (): Promise<Browser> =>
   chromium.launch({
     ...(chromiumFile === undefined ? {} : { executablePath: chromiumFile }),
     args: ['--no-sandbox'],
+    // a test that is told to end ends at once, and the browser with the pipe to it
+    handleSIGINT: false,
+    handleSIGTERM: false,
+    handleSIGHUP: false,
   });
 
 /** What a page has sent, got and complained of. */
