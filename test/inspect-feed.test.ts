@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { once } from 'node:events';
+import { WebSocket } from 'ws';
 import type { AnyActorRef } from 'xstate';
 import { startInspector } from '../src/inspect.js';
 import type { ServerMessage } from '../src/inspect/messages.js';
@@ -168,7 +169,6 @@ describe('the page of the viewer', () => {
 
   it('lets no other page open its WebSocket', async () => {
     const { inspector } = await inspectedServer();
-    const { WebSocket } = await import('ws');
     const socket = new WebSocket(eventsOf(inspector.viewerUrl), { origin: 'https://evil.example' });
     const [error]: unknown[] = await once(socket, 'error');
     expect(error).to.have.property('message', 'Unexpected server response: 403');

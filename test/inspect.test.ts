@@ -6,8 +6,6 @@ import os from 'node:os';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { type Inspector, startInspector } from '../src/inspect.js';
-// loaded before the tests: what transforms a module that is loaded later keeps descriptors of its own
-import '../src/inspect/stately.js';
 import { redacted } from '../src/inspect/redact.js';
 import { createLog } from '../src/log.js';
 import { ExecServer } from '../src/server.js';
@@ -20,6 +18,7 @@ import {
   type TestClient,
 } from './support/client.js';
 import { cleanup } from './support/environment.js';
+import './support/inspected.js';
 
 /** A message of the inspector, as far as these tests look at it. */
 type Inspected = {

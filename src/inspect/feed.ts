@@ -53,7 +53,7 @@ export class Feed {
 
   #remove(socket: WebSocket): void {
     this.#pages.delete(socket);
-    if (this.#pages.size > 0) return;
+    if (this.#pages.size > 0 || this.#stopWatching === undefined) return;
     clearInterval(this.#flushes);
     this.#flushes = undefined;
     this.#lingering = setTimeout(() => this.#stop(), LINGER_MS).unref();

@@ -1,10 +1,13 @@
 import { type Inspector, startInspector } from '../../src/inspect.js';
-// loaded before the tests: what transforms a module that is loaded later keeps descriptors of its own
-import '../../src/inspect/stately.js';
 import { createLog } from '../../src/log.js';
 import { ExecServer } from '../../src/server.js';
 import { memoryClient, type TestClient } from './client.js';
 import { cleanup } from './environment.js';
+
+// it is loaded when it is asked for; what translates it opens descriptors then, amid a test
+before(async () => {
+  await import('../../src/inspect/stately.js');
+});
 
 /** A server in this process with both viewers, ended after the test. */
 export const inspectedServer = async (): Promise<{
