@@ -17,6 +17,9 @@ const MAX_RETAINED_CHUNKS = 50_000;
 const PAUSE_ABOVE_BYTES = 128 * 1024;
 const RESUME_BELOW_BYTES = 64 * 1024;
 
+/** As much output as this is worth a write of its own: it waits for no more. */
+const GATHERED_BYTES = 16 * 1024;
+
 /** Output that comes so soon after input counts as the answer to it: longer than a program takes for an echo. */
 const ANSWER_MS = 50;
 
@@ -207,7 +210,7 @@ export class OutputLog implements ClosedOutput {
 
   /** What is unsent loses nothing by waiting a moment for more: it is output, little, and no answer. */
   get canWait(): boolean {
-    return this.#unsentBytes < RESUME_BELOW_BYTES && !this.#sealed && !this.isAnswering;
+    return this.#unsentBytes < GATHERED_BYTES && !this.#sealed && !this.isAnswering;
   }
 
   get unsentBytes(): number {

@@ -18,7 +18,7 @@ const ttyBuffer = Buffer.allocUnsafeSlow(4095);
  * So many reads of one source a turn of the loop, or a flood would hold up everybody's keystrokes. One while
  * starts wait for their turns: of fifty that flood, the first would be through before the last one runs.
  */
-const READS_PER_TURN = 4;
+const READS_PER_TURN = { pipe: 4, tty: 16 };
 
 /**
  * A program that writes less than this at a time is read once a millisecond, not once a write: its pipe
@@ -26,6 +26,13 @@ const READS_PER_TURN = 4;
  */
 const SMALL_READ_BYTES = 1024;
 const SMALL_READS_MS = 1;
+
+/**
+ * A pipe that holds this much after such a millisecond was full before it was over, or nearly, and its writer
+ * waited: it is read at once for the next hundred.
+ */
+const FULL_READ_BYTES = 32 * 1024;
+const FAST_WRITER_MS = 100;
 
 /**
  * An exited child can have left no more than its pipe holds: 64 KiB, or up to 1 MiB if it set F_SETPIPE_SZ
@@ -46,6 +53,8 @@ export class Source {
   #resting = false;
   #reads = 0;
   #smallReadAt = -Infinity;
+  #napped = false;
+  #noNapBefore = -Infinity;
   #nap: NodeJS.Timeout | undefined;
   #drainedBytes = 0;
   #ended = false;
@@ -122,8 +131,10 @@ export class Source {
   /** False pauses the socket. */
   #take(length: number): boolean {
     this.log.append(this.stream, this.#buffer, length);
+    if (this.#napped && length > FULL_READ_BYTES) this.#noNapBefore = performance.now() + FAST_WRITER_MS;
+    this.#napped = false;
     if (length < SMALL_READ_BYTES && this.kind === 'pipe' && this.#isBusy()) this.#takeNap();
-    else if (++this.#reads >= (Turns.isAnybodyWaiting ? 1 : READS_PER_TURN)) this.#resting = true;
+    else if (++this.#reads >= (Turns.isAnybodyWaiting ? 1 : READS_PER_TURN[this.kind])) this.#resting = true;
     if (this.#reads === 1) setImmediate(() => this.#nextTurn());
     return !this.#paused && !this.#resting;
   }
@@ -131,13 +142,14 @@ export class Source {
   /** Small reads come one upon the other, and nobody waits for any of them. */
   #isBusy(): boolean {
     const now = performance.now();
-    const isBusy = now - this.#smallReadAt < SMALL_READS_MS && !this.log.isAnswering;
+    const isBusy = now - this.#smallReadAt < SMALL_READS_MS && now > this.#noNapBefore;
     this.#smallReadAt = now;
-    return isBusy;
+    return isBusy && !this.log.isAnswering;
   }
 
   #takeNap(): void {
     this.#resting = true;
+    this.#napped = true;
     this.#nap ??= setTimeout(() => {
       this.#nap = undefined;
       this.#nextTurn();
