@@ -107,6 +107,8 @@ export class Source {
    * bounded by what its pipe holds.
    */
   drain(): void {
+    // the socket has closed it, and its number may be that of another file by now; nothing was left there (EIO)
+    if (this.#socket.destroyed) this.#end();
     for (let total = 0; !this.#ended && total < MAX_DRAIN_BYTES;) {
       let length: number;
       try {
