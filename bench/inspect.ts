@@ -49,7 +49,7 @@ const begin = async ({ watched }: Case): Promise<Subject> => {
     drain: () => undefined,
   });
   const send = (message: object): void =>
-    void ours.write(ours.framing.frame(Buffer.from(JSON.stringify(message))));
+    void ours.write(Buffer.concat(ours.framing.frame(Buffer.from(JSON.stringify(message)))));
   const all = (count: number): Promise<void> =>
     new Promise((resolve) => {
       answers = count;

@@ -5,6 +5,7 @@ import type { EncodedJson } from './encoded-json.js';
 import { InFlight } from './in-flight.js';
 import { hasMoreValues } from './json-values.js';
 import { type LimitName, limitReached } from './limits.js';
+import { giveLarge } from './output/buffers.js';
 import { encodeAround } from './output/encode.js';
 import { Outbox } from './output/outbox.js';
 import type { Outlet } from './output/outlet.js';
@@ -109,7 +110,9 @@ export class Connection implements Attachment {
     this.#inFlight.settle(reply.id);
     if (reply.type === 'reply' && 'error' in reply)
       this.#context.metrics.errors.add(String(reply.error.code));
-    this.outlet.send(this.#encode(reply));
+    const answer = this.#encode(reply);
+    if (typeof answer === 'string') this.outlet.send(answer);
+    else this.outlet.send(answer, () => giveLarge(answer));
     if (reply.type === 'reply.encoded') this.#untaken.push(reply.result);
     this.#throttle();
   }

@@ -10,6 +10,9 @@ const TURN_BYTES = 96 * 1024;
 /** A process with no more than this to send goes before those with more: keystrokes before floods. */
 const QUICK_BYTES = 4 * 1024;
 
+/** More than this isn't copied together: the content of a file, a long read. */
+const JOINED_BYTES = 64 * 1024;
+
 /**
  * A client that doesn't take its answers is not read either while more than this waits: far more than any
  * client asks for at a time, but for process/read of large logs.
@@ -32,7 +35,7 @@ const GATHER_MS = 1;
 export class Outbox implements Outlet {
   readonly #wire: Wire;
   readonly #onFlushed: () => void;
-  /** Framed control messages, and their bytes. */
+  /** Framed control messages, in pieces, and their bytes. */
   #control: Buffer[] = [];
   #controlBytes = 0;
   /** Who is to be told when the messages in `control` are taken, and those that the wire has now. */
@@ -59,9 +62,10 @@ export class Outbox implements Outlet {
   send(json: string | Buffer, onTaken?: () => void): void {
     if (this.#closed) return;
     if (onTaken !== undefined) this.#waiting.push(onTaken);
-    const message = this.#frame(json);
-    this.#control.push(message);
-    this.#controlBytes += message.length;
+    for (const piece of this.#frame(json)) {
+      this.#control.push(piece);
+      this.#controlBytes += piece.length;
+    }
     this.#schedule();
   }
 
@@ -134,9 +138,12 @@ export class Outbox implements Outlet {
   }
 
   #writeControl(): void {
-    this.#told = this.#waiting;
-    this.#waiting = [];
-    this.#blocked = !this.#wire.write(this.#takeControl());
+    const bytes = this.#takeControl();
+    if (this.#control.length === 0) {
+      this.#told = this.#waiting;
+      this.#waiting = [];
+    }
+    this.#blocked = !this.#wire.write(bytes);
     if (!this.#blocked) this.#tellTaken();
   }
 
@@ -144,12 +151,18 @@ export class Outbox implements Outlet {
     for (const onTaken of this.#told.splice(0)) onTaken();
   }
 
+  /** All, put together; where that is much to copy, the first piece. */
   #takeControl(): Buffer {
-    const messages = this.#control;
+    const [first] = this.#control;
+    if (first !== undefined && (this.#control.length === 1 || this.#controlBytes > JOINED_BYTES)) {
+      this.#control.shift();
+      this.#controlBytes -= first.length;
+      return first;
+    }
+    const pieces = this.#control;
     this.#control = [];
     this.#controlBytes = 0;
-    const [only] = messages;
-    return messages.length === 1 && only !== undefined ? only : Buffer.concat(messages);
+    return Buffer.concat(pieces);
   }
 
   /** Encodes as many whole turns as a buffer holds, and writes them. */
@@ -207,7 +220,7 @@ export class Outbox implements Outlet {
 
   #frameRecord({ encoder }: OutputLog, record: LogRecord): Buffer {
     const json = encoder.encode(record);
-    return json === undefined ? Buffer.alloc(0) : this.#frame(json);
+    return json === undefined ? Buffer.alloc(0) : Buffer.concat(this.#frame(json));
   }
 
   /** The next write is this message. */
@@ -216,7 +229,7 @@ export class Outbox implements Outlet {
     this.#controlBytes += message.length;
   }
 
-  #frame(json: string | Buffer): Buffer {
+  #frame(json: string | Buffer): Buffer[] {
     return this.#wire.framing.frame(typeof json === 'string' ? Buffer.from(json) : json);
   }
 }

@@ -4,7 +4,7 @@ const NEWLINE = Buffer.from('\n');
 
 /** One message a line; JSON text has no newline of its own. */
 export const lineFraming: Framing = {
-  frame: (payload) => Buffer.concat([payload, NEWLINE]),
+  frame: (payload) => [payload, NEWLINE],
   writeHeader: (_out, at) => at,
   trailer: NEWLINE,
 };
@@ -50,7 +50,7 @@ export const webSocketFraming: Framing = {
       start += MAX_FRAME_BYTES;
       parts.push(frameHeader(part.length, opcode | (start >= payload.length ? FIN : 0)), part);
     } while (start < payload.length);
-    return Buffer.concat(parts);
+    return parts;
   },
   writeHeader: (out, at, length) => writeFrameHeader(out, at, length, FIN | TEXT),
   trailer: Buffer.alloc(0),

@@ -1,7 +1,7 @@
 /** How messages are set apart on a wire: by a header before each (WebSocket) or a byte after (a line). */
 export type Framing = {
-  /** A whole message, framed; in several frames where one would be too long. */
-  frame(payload: Buffer): Buffer;
+  /** A whole message, framed, in pieces to be written one after the other; the payload isn't copied. */
+  frame(payload: Buffer): Buffer[];
   /** For who writes a short message (below 8 MiB) into a buffer of its own: the header; answers where it ends. */
   writeHeader(out: Buffer, at: number, length: number): number;
   /** What follows the payload. */

@@ -226,7 +226,7 @@ export const overMemory = (): {
   const [ours, theirs] = memoryWires();
   const end = (): void => ours.close('the test closed it');
   const client = new CheckingClient({
-    send: (text) => void ours.write(ours.framing.frame(Buffer.from(text))),
+    send: (text) => void ours.write(Buffer.concat(ours.framing.frame(Buffer.from(text)))),
     end,
     cut: end,
   });

@@ -332,7 +332,7 @@ export const memoryClient = (): { client: TestClient; wire: Wire } => {
   const [ours, theirs] = memoryWires();
   const client = new TestClient(
     {
-      send: (text) => void ours.write(ours.framing.frame(Buffer.from(text))),
+      send: (text) => void ours.write(Buffer.concat(ours.framing.frame(Buffer.from(text)))),
       close: () => ours.close('the test closed it'),
     },
     undefined,

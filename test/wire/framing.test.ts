@@ -63,7 +63,7 @@ describe('webSocketFraming', () => {
   ] as const) {
     it(`sends ${length} bytes as one frame with a header of ${headerBytes}`, () => {
       const payload = payloadOf(length);
-      const frames = parseFrames(webSocketFraming.frame(payload));
+      const frames = parseFrames(Buffer.concat(webSocketFraming.frame(payload)));
       expect(frames.map(({ fin, opcode, headerBytes: header }) => [fin, opcode, header])).to.deep.equal([
         [true, TEXT, headerBytes],
       ]);
@@ -78,7 +78,7 @@ describe('webSocketFraming', () => {
   ] as const) {
     it(`sends ${length} bytes as ${lengths.length} frames`, () => {
       const payload = payloadOf(length);
-      const frames = parseFrames(webSocketFraming.frame(payload));
+      const frames = parseFrames(Buffer.concat(webSocketFraming.frame(payload)));
       expect(frames.map((frame) => frame.payload.length)).to.deep.equal(lengths);
       expect(frames.map(({ opcode }) => opcode)).to.deep.equal(
         lengths.map((_, index) => (index === 0 ? TEXT : CONTINUATION)),
@@ -106,7 +106,7 @@ describe('webSocketFraming', () => {
 
 describe('lineFraming', () => {
   it('ends each message with a newline', () => {
-    expect(lineFraming.frame(Buffer.from('{}')).toString()).to.equal('{}\n');
+    expect(Buffer.concat(lineFraming.frame(Buffer.from('{}'))).toString()).to.equal('{}\n');
     expect(lineFraming.trailer.toString()).to.equal('\n');
   });
 

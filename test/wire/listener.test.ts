@@ -33,7 +33,7 @@ const listening = async (options: Partial<ListenerOptions> = {}): Promise<Listen
       wire.open({
         message: (text) => {
           messages.push(text);
-          wire.write(wire.framing.frame(Buffer.from(`got ${text}`)));
+          wire.write(Buffer.concat(wire.framing.frame(Buffer.from(`got ${text}`))));
         },
         malformed: () => undefined,
         ended: () => undefined,

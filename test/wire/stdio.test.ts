@@ -78,7 +78,7 @@ describe('streamWire', () => {
     const { input, wire, events } = open(output);
     input.end();
     await once(input, 'end');
-    wire.write(wire.framing.frame(Buffer.from('last words')));
+    wire.write(Buffer.concat(wire.framing.frame(Buffer.from('last words'))));
     expect(String(output.read())).to.equal('last words\n');
     expect(events.filter((event) => event.startsWith('closed'))).to.deep.equal([]);
   });
@@ -191,8 +191,8 @@ describe('memoryWires', () => {
   it('carry messages both ways', async () => {
     const [one, two] = memoryWires();
     const [atOne, atTwo] = [recorded(one), recorded(two)];
-    one.write(one.framing.frame(Buffer.from('to two')));
-    two.write(two.framing.frame(Buffer.from('to one')));
+    one.write(Buffer.concat(one.framing.frame(Buffer.from('to two'))));
+    two.write(Buffer.concat(two.framing.frame(Buffer.from('to one'))));
     await nextTurn();
     expect([atOne, atTwo]).to.deep.equal([['message to one'], ['message to two']]);
   });
@@ -200,7 +200,7 @@ describe('memoryWires', () => {
   it('end together: what was written arrives, then the other end knows', async () => {
     const [one, two] = memoryWires();
     const [atOne, atTwo] = [recorded(one), recorded(two)];
-    one.write(one.framing.frame(Buffer.from('last words')));
+    one.write(Buffer.concat(one.framing.frame(Buffer.from('last words'))));
     one.close('enough');
     for (let turns = 0; turns < 5; turns++) await nextTurn();
     expect(atOne).to.deep.equal(['closed: enough']);

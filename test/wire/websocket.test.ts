@@ -56,7 +56,8 @@ const pair = async (options: ConstructorParameters<typeof WebSocket>[2] = {}): P
   return { wire, client, events, closed };
 };
 
-const send = (wire: Wire, text: string): boolean => wire.write(wire.framing.frame(Buffer.from(text)));
+const send = (wire: Wire, text: string): boolean =>
+  wire.write(Buffer.concat(wire.framing.frame(Buffer.from(text))));
 
 const nextText = async (client: WebSocket): Promise<string> => {
   const [data]: Buffer[] = await once(client, 'message');
