@@ -77,7 +77,7 @@ const useProcesses = async (client: TestClient, directory: string): Promise<void
   });
   await client.refused('process/start', startParams('in-pipes', ['sh', secrets.argument], { env }));
 
-  await client.start('in-a-pty', ['sh', '-c', `${print}; cat`, secrets.argument], {
+  await client.start('in-a-pty', ['sh', '-c', `${print}; exec cat`, secrets.argument], {
     env,
     tty: true,
     arg0: secrets.arg0,

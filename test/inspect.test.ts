@@ -169,7 +169,7 @@ describe('the inspector', () => {
 
     await client.request(
       'process/start',
-      startOf('in-a-pty', ['sh', '-c', `${print}; cat`, canaries.argument], { env, tty: true }),
+      startOf('in-a-pty', ['sh', '-c', `${print}; exec cat`, canaries.argument], { env, tty: true }),
     );
     await client.waitOutput('in-a-pty', canaries.output);
     await client.write('in-a-pty', `${canaries.terminalInput}\n`);

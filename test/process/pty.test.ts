@@ -75,13 +75,14 @@ describe('a PTY', () => {
     await client.waitOutput('p', 'prompt> ');
     await client.write('p', 'sleep 100 &\njobs\n');
     await client.waitOutput('p', /Running +sleep 100/);
-    // the job says itself when it is in the foreground
-    await client.write('p', 'sh -c "echo \\"in front\\"; exec sleep 101"\n');
+    // the job says itself when it is in the foreground, and when it is again: bash continues it after that
+    const job = 'trap "echo \'back\'" CONT; echo "in front"; while :; do sleep 0.05; done';
+    await client.write('p', `sh -c '${job.replaceAll("'", "'\\''")}'\n`);
     await client.waitOutput('p', /\nin front\r\n/);
     await client.write('p', '\x1a');
     await client.waitOutput('p', /Stopped +sh -c/);
     await client.write('p', 'jobs; fg\n');
-    await client.waitOutput('p', /fg\r\n.*Running +sleep 100.*\nsh -c[^\n]+\n$/s);
+    await client.waitOutput('p', /fg\r\n.*Running +sleep 100.*\nback\r\n/s);
     await client.write('p', '\x03');
     await client.write('p', 'kill %1; exit 3\n');
     expect(await client.exited('p')).to.include({ exitCode: 3, signal: null });
