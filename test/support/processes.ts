@@ -36,6 +36,12 @@ const fileOf = (pid: number, name: string): string => {
   }
 };
 
+/** Nothing runs there any more; an orphan that nobody has reaped yet has ended, too. */
+export const hasEnded = (pid: number): boolean => {
+  const stat = fileOf(pid, 'stat');
+  return stat === '' || stat.slice(stat.lastIndexOf(')')).startsWith(') Z');
+};
+
 /** The arguments of a process. */
 export const commandLineOf = (pid: number): string[] => fileOf(pid, 'cmdline').split('\0').slice(0, -1);
 
