@@ -92,7 +92,11 @@ describe('the inspector', () => {
     await client.processClosed('p1');
     await end();
     const actors = events().filter(({ type }) => type === '@xstate.actor');
-    expect(actors.map(({ name }) => name)).to.deep.equal(['connection 1', 'process p1', 'child']);
+    expect(actors.map(({ name }) => name)).to.deep.equal([
+      'connection 1',
+      'process p1',
+      'child of process p1',
+    ]);
     const [connection, ofProcess, child] = actors;
     expect(ofProcess?.parentId).to.equal(connection?.sessionId);
     expect(child?.parentId).to.equal(ofProcess?.sessionId);
@@ -225,7 +229,7 @@ describe('the inspector', () => {
     expect(told.map(({ type, name, snapshot }) => [type, name, snapshot?.value])).to.deep.equal([
       ['@xstate.actor', 'connection 1', { open: 'ready' }],
       ['@xstate.actor', 'process early', { live: 'running' }],
-      ['@xstate.actor', 'child', undefined],
+      ['@xstate.actor', 'child of process early', undefined],
     ]);
     await client.start('later', ['true']);
     await viewer.until(() => viewer.texts.some((text) => text.includes('process later')), 'the new actor');

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { once } from 'node:events';
-import type { InspectionEvent } from 'xstate';
+import { createActor, createMachine, fromCallback, type InspectionEvent } from 'xstate';
 import { combineObservers } from '../src/inspect/observers.js';
 import { traceTransitions } from '../src/inspect/trace.js';
 import { createLog } from '../src/log.js';
-import { ExecServer } from '../src/server.js';
-import { collectStderr, connectStdio, memoryClient } from './support/client.js';
+import { ExecServer, type ServerOptions } from '../src/server.js';
+import { collectStderr, connectStdio, memoryClient, type TestClient } from './support/client.js';
 
 const silent = createLog('silent');
 
@@ -25,6 +25,20 @@ const traced = async (sessions: readonly string[][]): Promise<string[]> => {
   }
   await server.close('the test is over');
   return lines;
+};
+
+/** A session whose lines are collected, on a server in this process. */
+const inProcess = async (
+  options: ServerOptions = {},
+): Promise<{ client: TestClient; lines: string[]; end: () => Promise<void> }> => {
+  const lines: string[] = [];
+  const server = new ExecServer(silent, {
+    ...options,
+    inspect: [traceTransitions((line) => lines.push(line))],
+  });
+  const { client, wire } = memoryClient();
+  server.accept(wire);
+  return { client, lines, end: () => server.close('the test is over') };
 };
 
 describe('--trace', () => {
@@ -66,7 +80,7 @@ describe('--trace', () => {
       'process:p1 retained → evicted (session.end)',
       'process:p2 retained → evicted (session.end)',
       'connection:1 ready → closing (session.close)',
-      'connection:1 closing → closed (xstate.done.actor.process:p2)',
+      'connection:1 closing → closed (done process:p2)',
       '',
     ]);
     expect(client.texts.filter((text) => text.includes(' → '))).to.deep.equal([]);
@@ -109,32 +123,94 @@ describe('traceTransitions', () => {
       String.raw`process:a\u001b[31m\n\"\\\u009b\u007f\u202e\udb40\udc01é\ud800 starting → running (child.spawned)`,
     );
     expect(lines.at(-1)).to.equal(
-      String.raw`connection:1 closing → closed (xstate.done.actor.process:a\u001b[31m\n\"\\\u009b\u007f\u202e\udb40\udc01é\ud800)`,
+      String.raw`connection:1 closing → closed (done process:a\u001b[31m\n\"\\\u009b\u007f\u202e\udb40\udc01é\ud800)`,
     );
   });
 
   it('cuts an actor’s id to 100 characters', async () => {
     const lines = await traced([['x'.repeat(500)]]);
     expect(lines.find((line) => line.includes('starting'))).to.equal(
-      `process:${'x'.repeat(92)}… starting → running (child.spawned)`,
+      `process:${'x'.repeat(100)}… starting → running (child.spawned)`,
     );
   });
 
   it('tells a state inside a state where it is another than the first', async () => {
-    const lines: string[] = [];
-    const server = new ExecServer(silent, { inspect: [traceTransitions((line) => lines.push(line))] });
-    const { client, wire } = memoryClient();
-    server.accept(wire);
+    const { client, lines, end } = await inProcess();
     await client.initialize();
     await client.start('p', ['sleep', '60']);
     await client.request('process/terminate', { processId: 'p' });
     await client.processClosed('p');
-    await server.close('the test is over');
+    await end();
     expect(lines.filter((line) => line.startsWith('process:p'))).to.deep.equal([
       'process:p starting → running (child.spawned)',
-      'process:p running → exited.closing (child.exited code=137 signal=SIGKILL)',
+      'process:p running → exited.closing (child.exited code=137 signal=SIGKILL reason=terminated)',
       'process:p exited.closing → retained (child.closed)',
       'process:p retained → evicted (session.end)',
+    ]);
+  });
+
+  it('tells who made a process end: a deadline, or the end of its session', async () => {
+    const { client, lines, end } = await inProcess();
+    await client.initialize();
+    await client.start('late', ['sleep', '60'], { timeoutMs: 10 });
+    await client.processClosed('late');
+    await client.start('quiet', ['sleep', '60'], { idleTimeoutMs: 10 });
+    await client.processClosed('quiet');
+    await client.start('left', ['sleep', '60']);
+    await end();
+    const killed = 'child.exited code=137 signal=SIGKILL reason=';
+    for (const line of [
+      `process:late running → exited.closing (${killed}timeout)`,
+      `process:quiet running → exited.closing (${killed}idle)`,
+      'process:left running → ending (session.end)',
+      `process:left ending → evicted (${killed}disconnected)`,
+    ]) {
+      expect(lines).to.include(line);
+    }
+  });
+
+  it('tells which deadline killed what a process has left behind', async () => {
+    const { client, lines, end } = await inProcess();
+    await client.initialize();
+    await client.start('p', ['sh', '-c', 'trap "" TERM; sleep 60 &']);
+    await client.exited('p');
+    await client.request('process/terminate', { processId: 'p', graceMs: 10 });
+    await client.processClosed('p');
+    await end();
+    expect(lines).to.include('process:p exited → exited.closing (deadline.grace)');
+  });
+
+  it('names delays, and what ends with a process, in few words', async () => {
+    const { client, lines, end } = await inProcess({ retentionMs: 1 });
+    await client.initialize();
+    await client.start('p', ['true']);
+    while ((await client.list()).length > 0);
+    await end();
+    expect(lines).to.include('process:p retained → evicted (after retention)');
+  });
+
+  it('tells of a crash, though it changes no state of who is told', () => {
+    const lines: string[] = [];
+    const parent = createMachine({
+      initial: 'ready',
+      invoke: {
+        id: 'process:p',
+        src: fromCallback(() => {
+          throw new Error('secret');
+        }),
+        onError: { actions: () => undefined },
+      },
+      states: { ready: {} },
+    });
+    createActor(parent, { inspect: traceTransitions((line) => lines.push(line)) }).start();
+    expect(lines).to.deep.equal(['connection:1 ready → ready (failed process:p)']);
+  });
+
+  it('tells of which connection a process is as soon as there are several', async () => {
+    const lines = await traced([['p'], ['p']]);
+    expect(lines.filter((line) => line.includes('→ running'))).to.deep.equal([
+      'process:p starting → running (child.spawned)',
+      'process:p starting → running (child.spawned) connection:2',
     ]);
   });
 });

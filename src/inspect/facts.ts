@@ -2,7 +2,7 @@ import { isMachineSnapshot } from 'xstate';
 import { OutputLog } from '../output/log.js';
 import { Launch } from '../process/launch.js';
 import type { Facts } from './messages.js';
-import { escaped } from './trace.js';
+import { escaped } from './names.js';
 
 const member = (value: unknown, key: string): unknown =>
   typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;

@@ -15,14 +15,16 @@ const LINGER_MS = 10_000;
 
 /** Feeds the pages. The actors are watched only while there is one, and a moment longer. */
 export class Feed {
-  readonly #records = new Records();
+  readonly #records: Records;
   readonly #pages = new Map<WebSocket, PageFeed>();
   readonly #startedAt = Date.now();
   #stopWatching: (() => void) | undefined;
   #flushes: NodeJS.Timeout | undefined;
   #lingering: NodeJS.Timeout | undefined;
 
-  constructor(private readonly roots: Roots) {}
+  constructor(private readonly roots: Roots) {
+    this.#records = new Records(roots.nameOf);
+  }
 
   /** Takes the WebSocket of a page. */
   add(socket: WebSocket): void {

@@ -2,8 +2,8 @@ import type { ActorRefLike, AnyEventObject, InspectionEvent } from 'xstate';
 import { launchOf } from './facts.js';
 import { ActorRecord, idOf } from './record.js';
 import { redacted } from './redact.js';
-import { childName, childrenOf, type Root, type Watcher } from './roots.js';
-import { escaped } from './trace.js';
+import { childrenOf, type Root, type Watcher } from './roots.js';
+import { escaped } from './names.js';
 
 /** What has ended is shown for so long, and no more than so many: whoever looks shall see how it ended. */
 const KEEP_ENDED_MS = 60_000;
@@ -42,6 +42,9 @@ export class Records implements Watcher {
   readonly #records = new Map<object, ActorRecord>();
   readonly #helpers = new WeakMap<ActorRefLike, { readonly owner: ActorRecord; readonly name: string }>();
   #summaries = 0;
+
+  /** @param nameOf what people call an actor */
+  constructor(private readonly nameOf: (actor: object) => string) {}
   #count = 0;
 
   get all(): Iterable<ActorRecord> {
@@ -120,7 +123,7 @@ export class Records implements Watcher {
     const snapshot: unknown = actor.getSnapshot();
     const record = this.#add(
       'process',
-      childName(id),
+      this.nameOf(actor),
       actor,
       owner,
       launchOf(snapshot)?.createdAt ?? Date.now(),

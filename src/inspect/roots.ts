@@ -8,7 +8,7 @@ import {
 } from 'xstate';
 import type { Log } from '../log.js';
 import { combineObservers } from './observers.js';
-import { escaped } from './trace.js';
+import { actorNames } from './names.js';
 
 /** The actor of one session. */
 export type Root = {
@@ -28,10 +28,6 @@ export type Watcher = {
   ended(root: Root, crashed: boolean): void;
 };
 
-/** An actor below a root as people call it: `process build-1`. */
-export const childName = (id: string): string =>
-  escaped(id.startsWith('process:') ? `process ${id.slice('process:'.length)}` : id);
-
 /** The actors that an actor has started and that still live. */
 export const childrenOf = (actor: ActorRefLike): AnyActorRef[] => {
   const snapshot: unknown = actor.getSnapshot();
@@ -46,20 +42,17 @@ export const childrenOf = (actor: ActorRefLike): AnyActorRef[] => {
 export class Roots {
   readonly #roots = new Map<object, Root>();
   readonly #watchers = new Map<Watcher, Map<Root, Subscription>>();
-  #count = 0;
+  /** What people call an actor: `connection 3`, `process build-1`, `child of process build-1`. */
+  readonly nameOf = actorNames(' ');
 
   constructor(private readonly log: Log) {}
 
   /** To be called with every root actor before it is started. */
   add(actor: AnyActorRef): void {
-    const root: Root = { actor, name: `connection ${++this.#count}`, createdAt: Date.now() };
+    const root: Root = { actor, name: this.nameOf(actor), createdAt: Date.now() };
     this.#roots.set(actor, root);
     for (const watcher of this.#watchers.keys()) this.#attach(watcher, root);
     actor.subscribe({ complete: () => this.#remove(root, false), error: () => this.#remove(root, true) });
-  }
-
-  nameOf(actor: object): string | undefined {
-    return this.#roots.get(actor)?.name;
   }
 
   /** Attaches the watcher to every root, until the function that is returned is called. */

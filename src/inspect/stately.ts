@@ -4,7 +4,7 @@ import type { ActorRefLike, AnyActorRef, InspectionEvent } from 'xstate';
 import type { Loopback } from './loopback.js';
 import { redacted } from './redact.js';
 import { type Relay, serveRelay } from './relay.js';
-import { childName, childrenOf, type Roots, type Watcher } from './roots.js';
+import { childrenOf, type Roots, type Watcher } from './roots.js';
 
 /** The actor as it may be shown. The inspector asks for its snapshot a turn later: now it has none yet. */
 const shown = (actorRef: ActorRefLike, name: string): ActorRefLike => {
@@ -21,10 +21,8 @@ const shown = (actorRef: ActorRefLike, name: string): ActorRefLike => {
 /** Hands Stately's inspector what it may see: it makes texts of snapshots first, and asks its sanitizers after. */
 const statelyWatcher = (roots: Roots, send: (message: string) => void): Watcher => {
   const { inspect } = createInspector({ send: (event) => send(JSON.stringify(event)) });
-  const nameOf = (actor: ActorRefLike): string =>
-    roots.nameOf(actor) ?? childName('id' in actor ? String(actor.id) : actor.sessionId);
   const tell = (actorRef: ActorRefLike, rootId: string): void =>
-    inspect.next?.({ type: '@xstate.actor', actorRef: shown(actorRef, nameOf(actorRef)), rootId });
+    inspect.next?.({ type: '@xstate.actor', actorRef: shown(actorRef, roots.nameOf(actorRef)), rootId });
   const tellAll = (actor: AnyActorRef, rootId: string): void => {
     tell(actor, rootId);
     for (const child of childrenOf(actor)) tellAll(child, rootId);

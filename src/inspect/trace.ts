@@ -7,29 +7,7 @@ import {
   type Observer,
   type StateValue,
 } from 'xstate';
-
-/** Clients choose ids as long as they like; a line is to be read. */
-const MAX_ID_LENGTH = 100;
-
-/** Control and format characters that JSON leaves as they are: terminals act on some of them. */
-const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
-
-/** Members of an event that a line shows, where they are numbers or names. No other member is ever shown. */
-const details = { exitCode: 'code', signal: 'signal' } as const;
-
-/** A name that a client chose, fit for one line: cut, and without what acts on a terminal or turns text around. */
-export const escaped = (text: string, maxLength = MAX_ID_LENGTH): string => {
-  const cut = text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
-  return JSON.stringify(cut)
-    .slice(1, -1)
-    .replace(UNPRINTABLE, (character) =>
-      // one or two UTF-16 units, as JSON writes them
-      character
-        .split('')
-        .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
-        .join(''),
-    );
-};
+import { actorNames, escaped, rootOf } from './names.js';
 
 const isInitial = (node: AnyStateNode): boolean => node.parent?.initial.target.includes(node) === true;
 
@@ -53,45 +31,61 @@ export const stateName = ({ value, machine }: AnyMachineSnapshot): string => {
   return inner.map(({ key }) => key).join('.');
 };
 
-const eventText = (event: AnyEventObject): string => {
-  const shown = Object.entries(details).flatMap(([member, name]) => {
-    const value: unknown = event[member];
-    const isPlain = typeof value === 'number' || (typeof value === 'string' && /^\w+$/.test(value));
-    return event.type.startsWith('child.') && isPlain ? [`${name}=${value}`] : [];
-  });
-  return [escaped(event.type), ...shown].join(' ');
+/** What XState tells by itself, in fewer words: `after retention`, `done process:p1`, `failed process:p1`. */
+const eventName = (type: string): string => {
+  const delay = /^xstate\.after\.(\w+)/.exec(type)?.[1];
+  if (delay !== undefined) return `after ${delay}`;
+  const [, kind, actor] = /^xstate\.(done|error)\.actor\.(.*)$/s.exec(type) ?? [];
+  if (actor === undefined) return escaped(type);
+  return `${kind === 'done' ? 'done' : 'failed'} ${escaped(actor)}`;
 };
 
-type Seen = { readonly name: string; state: string };
+const isPlain = (value: unknown): boolean =>
+  typeof value === 'number' || (typeof value === 'string' && /^\w+$/.test(value));
+
+/** The event, with how a process ended and, if it was made to end, who did that. */
+const eventText = (event: AnyEventObject, snapshot: AnyMachineSnapshot): string => {
+  const ended = event.type === 'child.exited';
+  const members = {
+    code: ended ? event['exitCode'] : undefined,
+    signal: ended ? event['signal'] : undefined,
+    reason: ended ? snapshot.context.endedBy : undefined,
+  };
+  const shown = Object.entries(members).flatMap(([name, value]) =>
+    isPlain(value) ? [`${name}=${value}`] : [],
+  );
+  return [eventName(event.type), ...shown].join(' ');
+};
 
 /**
  * An observer that writes a line for each transition to another state, such as
- * `process:p1 running → exited (child.exited code=0)`. Connections are numbered from 1 as they come. Lines
- * hold names of actors, states and events, exit codes and signals: nothing else of what is sent.
+ * `process:p1 running → exited (child.exited code=0)`, and for a crash. Connections are numbered from 1 as they
+ * come; as soon as there was a second one, the line of a process ends with that of its own: ` connection:2`. Lines
+ * hold names of actors, states and events, exit codes, signals and reasons: nothing else of what is sent.
  *
  * @param write gets each line, without its end; what it throws is thrown into the transition
  */
 export const traceTransitions = (write: (line: string) => void): Observer<InspectionEvent> => {
-  const seen = new WeakMap<object, Seen>();
+  const states = new WeakMap<object, string>();
+  const roots = new WeakSet<object>();
+  const nameOf = actorNames(':');
   let connections = 0;
-
-  const nameOf = ({ actorRef, rootId }: InspectionEvent): string => {
-    if (actorRef.sessionId === rootId) return `connection:${++connections}`;
-    return escaped('id' in actorRef ? String(actorRef.id) : actorRef.sessionId);
-  };
 
   return {
     next: (event) => {
       if (event.type !== '@xstate.snapshot' || !isMachineSnapshot(event.snapshot)) return;
+      const { actorRef } = event;
+      const root = rootOf(actorRef);
+      if (!roots.has(root)) connections++;
+      roots.add(root);
+      const name = nameOf(actorRef);
       const state = stateName(event.snapshot);
-      const actor = seen.get(event.actorRef);
-      if (actor === undefined) {
-        seen.set(event.actorRef, { name: nameOf(event), state });
-        return;
-      }
-      if (actor.state === state) return;
-      write(`${actor.name} ${actor.state} → ${state} (${eventText(event.event)})`);
-      actor.state = state;
+      const before = states.get(actorRef);
+      states.set(actorRef, state);
+      const crashed = event.event.type.startsWith('xstate.error.actor.');
+      if (before === undefined || (before === state && !crashed)) return;
+      const whose = connections > 1 && root !== actorRef ? ` ${nameOf(root)}` : '';
+      write(`${name} ${before} → ${state} (${eventText(event.event, event.snapshot)})${whose}`);
     },
   };
 };
