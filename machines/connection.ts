@@ -461,7 +461,12 @@ export const connectionMachine = setup({
       on: {
         // handles and bodies are the wire's; a client that comes back opens its files again
         'wire.closed': [
-          { guard: 'isResumable', target: 'detached', actions: ['stopFiles', 'stopHttp'] },
+          {
+            description: 'The client may come back.',
+            guard: 'isResumable',
+            target: 'detached',
+            actions: ['stopFiles', 'stopHttp'],
+          },
           { target: 'closing', actions: ['stopFiles', 'stopHttp'] },
         ],
         'session.close': { target: 'closing' },
@@ -472,10 +477,18 @@ export const connectionMachine = setup({
           description: 'Nothing but initialize is served yet. One that fails may be tried again.',
           on: {
             initialize: [
-              { guard: 'initializeIsRefused', actions: 'rejectInitialize' },
+              {
+                description: 'The session that it wants is not there for it.',
+                guard: 'initializeIsRefused',
+                actions: 'rejectInitialize',
+              },
               { target: 'awaitingInitialized', actions: ['rememberClient', 'answerInitialize'] },
             ],
-            initialized: { target: '#connection.closed', actions: 'tellViolation' },
+            initialized: {
+              description: 'There is nothing to say that to: the client broke the protocol.',
+              target: '#connection.closed',
+              actions: 'tellViolation',
+            },
             'process.*': { actions: 'rejectUninitialized' },
             'environment.*': { actions: 'rejectUninitialized' },
             'fs.*': { actions: 'rejectUninitialized' },
@@ -529,14 +542,18 @@ export const connectionMachine = setup({
         'session.close': { target: 'closing' },
       },
       after: {
-        detachedTtl: { target: 'closing' },
+        detachedTtl: { description: 'It has not come back in time.', target: 'closing' },
       },
     },
     closing: {
       description:
         'The session ends: every process answers what waits for it, and then is gone; so do files and http.',
       entry: ['endProcesses', 'endFiles', 'endHttp'],
-      always: { guard: 'nothingIsLeft', target: 'closed' },
+      always: {
+        description: 'All that was waited for has ended.',
+        guard: 'nothingIsLeft',
+        target: 'closed',
+      },
     },
     closed: {
       description: 'Nothing of this session is left.',

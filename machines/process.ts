@@ -473,6 +473,7 @@ export const processMachine = setup({
           on: {
             'child.exited': [
               {
+                description: 'Its group was killed already.',
                 guard: 'wasKilled',
                 target: 'exited.closing',
                 actions: ['rememberExit', 'tellExited'],
@@ -487,6 +488,7 @@ export const processMachine = setup({
             ],
             'process.terminate': [
               {
+                description: 'It may end by itself first.',
                 guard: 'isGraceful',
                 actions: ['rememberTerminated', 'startGrace', 'signalEnd', 'answerTerminate'],
               },
@@ -496,7 +498,7 @@ export const processMachine = setup({
             'deadline.timeout': { actions: ['rememberTimeout', 'killGroup'] },
             'deadline.idle': [
               { guard: 'isQuietForTooLong', actions: ['rememberIdle', 'killGroup'] },
-              { actions: 'waitForIdle' },
+              { description: 'There was output or input meanwhile.', actions: 'waitForIdle' },
             ],
             'process.signal': { actions: ['forwardSignal', 'answerDone'] },
             'process.resize': [
@@ -520,7 +522,12 @@ export const processMachine = setup({
               actions: ['rememberExit', 'tellExited', 'tellClosed'],
             },
           },
-          after: { closeGrace: { target: '#process.evicted' } },
+          after: {
+            closeGrace: {
+              description: 'It is not gone in spite of SIGKILL: nobody waits for it any longer.',
+              target: '#process.evicted',
+            },
+          },
         },
         exited: {
           description:
@@ -546,20 +553,34 @@ export const processMachine = setup({
               description: 'Output still comes, from descendants of the child.',
               on: {
                 'process.terminate': [
-                  { guard: 'isGraceful', actions: ['startGrace', 'signalEnd', 'answerTerminate'] },
+                  {
+                    description: 'What it left behind may end by itself first.',
+                    guard: 'isGraceful',
+                    actions: ['startGrace', 'signalEnd', 'answerTerminate'],
+                  },
                   { target: 'closing', actions: ['killGroup', 'answerTerminate'] },
                 ],
                 'deadline.grace': { target: 'closing', actions: 'killGroup' },
                 'deadline.timeout': { target: 'closing', actions: 'killGroup' },
                 'deadline.idle': [
-                  { guard: 'isQuietForTooLong', target: 'closing', actions: 'killGroup' },
-                  { actions: 'waitForIdle' },
+                  {
+                    description: 'Not even those that it left behind print anything.',
+                    guard: 'isQuietForTooLong',
+                    target: 'closing',
+                    actions: 'killGroup',
+                  },
+                  { description: 'There was output meanwhile.', actions: 'waitForIdle' },
                 ],
               },
             },
             closing: {
               description: 'Its group was killed: its output is closed soon, though a stranger may hold it.',
-              after: { closeGrace: { actions: 'closeOutput' } },
+              after: {
+                closeGrace: {
+                  description: 'A stranger holds it: the server stops listening to that.',
+                  actions: 'closeOutput',
+                },
+              },
             },
           },
         },
@@ -571,11 +592,23 @@ export const processMachine = setup({
             keeping: {
               description:
                 'Kept for the retention time, and as long again while the client has not taken it all.',
-              always: { guard: 'isDetached', target: 'held' },
+              always: {
+                description: 'Nobody is there to read it.',
+                guard: 'isDetached',
+                target: 'held',
+              },
               after: {
                 retention: [
-                  { guard: 'outputIsSent', target: '#process.evicted' },
-                  { target: 'keeping', reenter: true },
+                  {
+                    description: 'It was there for long enough.',
+                    guard: 'outputIsSent',
+                    target: '#process.evicted',
+                  },
+                  {
+                    description: 'The client has not taken all of it yet.',
+                    target: 'keeping',
+                    reenter: true,
+                  },
                 ],
               },
             },

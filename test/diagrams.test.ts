@@ -1,8 +1,9 @@
 import fs from 'node:fs';
 import { expect } from 'chai';
-import { createMachine } from 'xstate';
+import { type AnyStateNode, createMachine } from 'xstate';
 import { connectionMachine } from '../machines/connection.js';
 import { processMachine } from '../machines/process.js';
+import type { ProcessSummary } from '../src/protocol.js';
 import { mermaid } from './support/mermaid.js';
 
 /** What may stand between `<!-- diagram:NAME -->` and `<!-- /diagram -->`. */
@@ -42,6 +43,34 @@ describe('the diagrams', () => {
   it('are in README.md, one for each machine', () => {
     const text = fs.readFileSync(new URL('README.md', project), 'utf8');
     expect([...text.matchAll(MARKED)].map(([, name]) => name)).to.deep.equal([...diagrams.keys()]);
+  });
+});
+
+/** Is there a transition from a state, or one inside it, to another or one inside that? */
+const leadsTo = (from: AnyStateNode, to: AnyStateNode): boolean =>
+  [...from.transitions.values()]
+    .flat()
+    .some(({ target = [] }) => target.some(({ path }) => isIn(path, to))) ||
+  Object.values(from.states).some((inner) => leadsTo(inner, to));
+
+const isIn = (path: readonly string[], { path: outer }: AnyStateNode): boolean =>
+  outer.every((key, at) => path[at] === key);
+
+describe('the line of states in docs/protocol.md', () => {
+  it('goes from state to state of the chart, all that process/list tells and the end', () => {
+    const text = fs.readFileSync(new URL('docs/protocol.md', project), 'utf8');
+    const names = (/^ +(starting ──► .*)$/m.exec(text)?.[1] ?? '').replaceAll(/[()]/g, '').split(' ──► ');
+    const told: readonly ProcessSummary['state'][] = ['starting', 'running', 'exited', 'retained'];
+    expect(names).to.deep.equal([...told, 'evicted']);
+    const { live, evicted } = processMachine.root.states;
+    const states = names.map((name) => (name === 'evicted' ? evicted : live?.states[name]));
+    for (const [at, to] of states.entries()) {
+      const from = states[at - 1];
+      expect(to, names[at]).to.not.equal(undefined);
+      if (from !== undefined && to !== undefined) {
+        expect(leadsTo(from, to), `${from.key} to ${to.key}`).to.equal(true);
+      }
+    }
   });
 });
 

@@ -66,7 +66,7 @@ const queueAfterExit = (world: ProcessWorld, { context }: ProcessState, closed: 
 const endsKilled = async (world: ProcessWorld, state: ProcessState): Promise<void> => {
   await world.flush();
   await world.until('closed');
-  expect(world.isAlive('holder')).to.equal(true);
+  expect(world.isAlive('holder'), 'whom no kill reaches goes on').to.equal(true);
   queueAfterExit(world, state, true);
   await world.flush();
 };
@@ -151,7 +151,7 @@ export const processStates: Readonly<Record<string, Check>> = {
     world.tellHolder('print');
     const { chunks } = await world.client.read(world.processId, { afterSeq: nextSeq - 1, waitMs: 10_000 });
     expect(chunks[0]).to.deep.include({ seq: nextSeq });
-    expect(world.isAlive('member')).to.equal(true);
+    expect(world.isAlive('member'), 'what is left of its group goes on').to.equal(true);
   },
 
   'live.exited.closing': async (world, { state }) => {
