@@ -4,6 +4,7 @@ import type { ConnectionEvent, connectionMachine } from '../../machines/connecti
 import { fileRequest, httpRequest, initialize, startEvent } from '../support/requests.js';
 import type { ConnectionWorld } from './connection-world.js';
 import type { Step } from './paths.js';
+import { evicted } from './sessions.js';
 
 export type ConnectionState = SnapshotFrom<typeof connectionMachine>;
 
@@ -142,7 +143,7 @@ export const connectionEvents = {
         return;
       }
       await world.client.request('process/terminate', { processId: 'p' });
-      while ((await world.client.list()).length > 0);
+      await evicted(world.client, 'p');
     },
   },
   'files.closed': {

@@ -4,6 +4,7 @@ import type { ProcessEvent, processMachine } from '../../machines/process.js';
 import { terminate } from '../support/requests.js';
 import { type Step, TooSlow } from './paths.js';
 import { EXIT, KILLED, type ProcessWorld } from './process-world.js';
+import { evicted } from './sessions.js';
 
 export type ProcessState = SnapshotFrom<typeof processMachine>;
 
@@ -245,10 +246,7 @@ export const processEvents = {
     event: JSON.parse('{"type":"xstate.after.retention.process.live.retained.keeping"}'),
     comes: (state) => isKeeping(state) && isHeard(state),
     cause: async (world) => {
-      for (;;) {
-        const known = await world.client.list();
-        if (!known.some(({ processId }) => processId === world.processId)) return;
-      }
+      await evicted(world.client, world.processId);
     },
   },
 } satisfies Record<string, ProcessEventEntry>;

@@ -6,7 +6,7 @@ import { connectWebSocket, type Incoming, startParams, type TestClient } from '.
 import { cleanup } from '../support/environment.js';
 import { eventually, hasEnded } from '../support/processes.js';
 import { TooSlow } from './paths.js';
-import { outlastSession, resume } from './sessions.js';
+import { evicted, outlastSession, resume } from './sessions.js';
 
 /**
  * A child that does what it is told through a FIFO. A member of its group outlives it, and so does a holder:
@@ -144,10 +144,13 @@ export class ProcessWorld {
 
   /** Resolves when all of it runs. */
   async ready(): Promise<void> {
+    const hasExited = (): boolean =>
+      this.client.about(this.processId).some(({ method }) => method === 'process/exited');
     await eventually(
-      () => PARTS.every((part) => this.#pidOf(part) !== undefined),
+      () => hasExited() || PARTS.every((part) => this.#pidOf(part) !== undefined),
       `the child of ${this.processId}`,
     );
+    if (hasExited()) throw new TooSlow('a deadline came before it had begun');
   }
 
   isAlive(part: Part): boolean {
@@ -189,7 +192,7 @@ export class ProcessWorld {
     await witness.initialize();
     await witness.start('witness', ['true']);
     await witness.processClosed('witness');
-    while ((await witness.list()).length > 0);
+    await evicted(witness, 'witness');
   }
 
   async outlastSession(): Promise<void> {

@@ -48,8 +48,14 @@ const pathsOf = (tty: boolean): ProcessPath[] => {
     input,
     names.map((name) => ({ name, event: entryOf(name).event })),
     (name, state) => entryOf(name).comes(state),
-    ({ value, status, context: { killed, endedBy, attached } }) =>
-      JSON.stringify(status === 'active' ? [value, killed, endedBy !== null, attached] : value),
+    (state) => {
+      const { killed, endedBy, attached } = state.context;
+      // who made it end is asked after the exit; before it, it decides what can still come
+      const isMadeToEnd = state.matches({ live: 'running' }) && endedBy !== null;
+      return JSON.stringify(
+        state.status === 'active' ? [state.value, killed, isMadeToEnd, attached] : state.value,
+      );
+    },
   );
 };
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { connectWebSocket, type Incoming, type TestClient } from '../support/client.js';
 import { eventually, hasEnded } from '../support/processes.js';
 
@@ -22,4 +23,12 @@ export const outlastSession = async (url: string): Promise<void> => {
   const [{ pid } = { pid: null }] = await witness.list();
   await witness.close();
   await eventually(() => pid !== null && hasEnded(pid), 'the end of a session');
+};
+
+/** Nobody is told when a process is evicted: it is asked for now and then. */
+const LOOK_EVERY_MS = 20;
+
+/** Resolves when a server knows nothing of a process any more. */
+export const evicted = async (client: TestClient, processId: string): Promise<void> => {
+  while ((await client.list()).some((known) => known.processId === processId)) await sleep(LOOK_EVERY_MS);
 };
