@@ -167,6 +167,7 @@ export const askedEverywhere = [
   'environment.status',
   'process.*',
   'process.list',
+  'server.state',
 ];
 
 const PASSED_ON = 'an answer on its way: there is one to all that is asked here';

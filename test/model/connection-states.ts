@@ -16,6 +16,7 @@ const families: readonly (readonly [family: string, method: string, params: obje
   ['http', 'http/request', { method: 'GET', url: 'http://127.0.0.1:1/', requestId: 'r' }],
   ['environment info', 'environment/info', {}],
   ['environment status', 'environment/status', {}],
+  ['server state', 'server/state', {}],
 ];
 
 /** Too early for all of them; what can't be understood at any time is told first. */
