@@ -1,104 +1,93 @@
 /**
- * Measures the built server over stdio: `npm run bench [-- WORKLOAD…] [--json FILE]`. One fresh server a
- * workload. Figures of one run on a shared machine say little alone: run two builds in turns, and compare.
+ * Measures the built server, by turns with another: `npm run bench [-- OPTIONS] [WORKLOAD…]`. docs/performance.md
+ * tells what the workloads are, and how to read the figures.
  */
 import fs from 'node:fs';
-import { BenchClient } from './client.js';
+import os from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { buildRevision } from './base.js';
+import { writeBetweenMarkers } from './markdown.js';
+import { asMarkdown, asText } from './report.js';
+import { inRounds, type Results } from './rounds.js';
+import { exec, type Target } from './targets.js';
+import { workloads } from './workloads/index.js';
 
-const MIB = 1024 * 1024;
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
-type Figures = Record<string, number>;
-type Workload = (client: BenchClient) => Promise<Figures>;
+const HELP = `npm run bench -- [OPTIONS] [WORKLOAD…]
+  --base REV       compare with this revision of the server
+  --repeat N       rounds of each workload (default: 5)
+  --scale F        how much of each workload (default: 1)
+  --json FILE      write every figure of every round
+  --markdown FILE  write the table between the markers of this file
+With CODEX_BIN=…/codex it is compared with that one. Workloads (default: all):
+  ${[...workloads.keys()].join(' ')}
+`;
 
-const percentile = (values: readonly number[], part: number): number =>
-  values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * part))] ?? 0;
+const say = (text: string): void => {
+  process.stdout.write(`${text}\n`);
+};
 
-/** One process that prints `bytes`; every byte and number must come. */
-const throughput =
-  (bytes: number, argv: readonly string[], tty = false): Workload =>
-  async (client) => {
-    const cpu = client.cpuSeconds();
-    const from = performance.now();
-    const proc = await client.start('p', argv, tty);
-    const seconds = ((await proc.closed) - from) / 1000;
-    if (proc.bytes !== bytes || proc.missing > 0)
-      throw new Error(`lost output: ${proc.bytes} of ${bytes} bytes`);
-    return {
-      'MiB/s': bytes / MIB / seconds,
-      'server CPU s/GiB': ((client.cpuSeconds() - cpu) * 1024 * MIB) / bytes,
-      'bytes a notification': bytes / proc.notifications,
-      'peak MiB': client.peakMiB(),
-    };
-  };
-
-const latency = (name: string, values: readonly number[]): Figures => ({
-  [`${name} p50 ms`]: percentile(values, 0.5),
-  [`${name} p99 ms`]: percentile(values, 0.99),
+const { values: options, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    base: { type: 'string' },
+    repeat: { type: 'string', default: '5' },
+    scale: { type: 'string', default: '1' },
+    json: { type: 'string' },
+    markdown: { type: 'string' },
+    help: { type: 'boolean', default: false },
+  },
 });
 
-/** A keystroke to a raw terminal and back. */
-const echo =
-  (flood: boolean): Workload =>
-  async (client) => {
-    const ready = new Promise<void>((resolve) => {
-      client.onOutput = resolve;
-    });
-    await client.start('cat', ['sh', '-c', 'stty raw -echo; printf ready; exec cat'], true);
-    await ready;
-    client.onOutput = undefined;
-    if (flood) await client.start('flood', ['cat', '/dev/zero']);
-    const times: number[] = [];
-    for (let round = 0; round < 300; round++) {
-      const from = performance.now();
-      await client.call('process/write', { processId: 'cat', chunk: 'YQ==' });
-      times.push(performance.now() - from);
-    }
-    return latency('write answered', times);
-  };
+/** The server, and what it is compared with. */
+const targets = (): readonly Target[] => {
+  const ours = exec('ours', ROOT);
+  if (options.base !== undefined) return [ours, exec(options.base, buildRevision(ROOT, options.base))];
+  const peer = process.env['CODEX_BIN'];
+  return peer === undefined ? [ours] : [ours, { name: 'peer', command: [peer, 'exec-server'] }];
+};
 
-const spawns =
-  (tty: boolean): Workload =>
-  async (client) => {
-    const times: number[] = [];
-    const begin = performance.now();
-    for (let run = 0; run < 200; run++) {
-      const from = performance.now();
-      times.push((await (await client.start(`p${run}`, ['true'], tty)).closed) - from);
-    }
-    return {
-      'processes/s': (200 * 1000) / (performance.now() - begin),
-      ...latency('start to closed', times),
-    };
-  };
-
-const workloads: ReadonlyMap<string, Workload> = new Map([
-  ['pipe', throughput(512 * MIB, ['head', '-c', String(512 * MIB), '/dev/zero'])],
-  ['lines', throughput(128 * MIB, ['sh', '-c', `yes | head -c ${128 * MIB}`])],
-  ['tty', throughput(64 * MIB, ['sh', '-c', `stty raw -echo; exec head -c ${64 * MIB} /dev/zero`], true)],
-  ['echo', echo(false)],
-  ['echo-flood', echo(true)],
-  ['spawn-pipe', spawns(false)],
-  ['spawn-tty', spawns(true)],
-]);
+const plain = (results: ReadonlyMap<string, Results>): object =>
+  Object.fromEntries([...results].map(([workload, runs]) => [workload, Object.fromEntries(runs)]));
 
 const main = async (): Promise<void> => {
-  const args = process.argv.slice(2);
-  const jsonAt = args.indexOf('--json');
-  const file = jsonAt < 0 ? undefined : args[jsonAt + 1];
-  const names = args.filter((arg) => !arg.startsWith('--') && arg !== file);
-  const results: Record<string, Figures> = {};
-  for (const [name, workload] of workloads) {
-    if (names.length > 0 && !names.includes(name)) continue;
-    const client = new BenchClient();
-    const from = performance.now();
-    await client.initialize();
-    const figures = { 'launch to initialized ms': performance.now() - from, ...(await workload(client)) };
-    await client.close();
-    results[name] = figures;
-    const shown = Object.entries(figures).map(([figure, value]) => `${figure} ${value.toPrecision(4)}`);
-    process.stdout.write(`${name.padEnd(11)} ${shown.join('   ')}\n`);
+  if (options.help) {
+    say(HELP);
+    return;
   }
-  if (file !== undefined) fs.writeFileSync(file, `${JSON.stringify(results, null, 2)}\n`);
+  const unknown = positionals.find((name) => !workloads.has(name));
+  if (unknown !== undefined) throw new Error(`no workload ${unknown}; see --help`);
+  const settings = { repeat: Number(options.repeat), scale: Number(options.scale) };
+  if (!(settings.repeat >= 1 && settings.scale > 0)) throw new Error('--repeat and --scale are above 0');
+  const compared = targets();
+  const machine = `Node ${process.version}, ${os.type()} ${os.release()}, ${os.cpus().length} × ${os.cpus()[0]?.model}`;
+  say(machine);
+  const all = new Map<string, Results>();
+  for (const [name, workload] of workloads) {
+    if (positionals.length > 0 && !positionals.includes(name)) continue;
+    const results = await inRounds(workload, compared, settings, (target, error) => {
+      process.exitCode = 1;
+      process.stderr.write(
+        `${name}, ${target.name}: ${error instanceof Error ? error.message : String(error)}\n`,
+      );
+    });
+    all.set(name, results);
+    say(`\n${asText(name, results)}`);
+    if (options.json !== undefined) {
+      fs.writeFileSync(
+        options.json,
+        `${JSON.stringify({ machine, ...settings, results: plain(all) }, null, 1)}\n`,
+      );
+    }
+  }
+  if (options.markdown !== undefined) {
+    const about = `Medians (min..max) of ${settings.repeat} rounds at scale ${settings.scale}; ${machine}.`;
+    writeBetweenMarkers(options.markdown, `${about}\n\n${asMarkdown(all)}`);
+  }
 };
 
 await main();
+// what a failed run may have left must not keep it from ending
+process.exit();
