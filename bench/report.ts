@@ -1,6 +1,7 @@
+import { mustOf } from './goals.js';
 import type { Results } from './rounds.js';
 import { median } from './statistics.js';
-import { mustOf } from './goals.js';
+import { PEER } from './targets.js';
 
 const figure = (value: number): string => {
   const size = Math.abs(value);
@@ -32,6 +33,7 @@ type Row = { readonly name: string; readonly cells: readonly string[] };
 
 const rowsOf = (workload: string, results: Results): readonly Row[] => {
   const runs = [...results.values()];
+  const isGoal = results.has(PEER);
   const names = new Set(runs.flatMap((rounds) => rounds.flatMap((figures) => Object.keys(figures ?? {}))));
   return [...names].map((name) => {
     const all = runs.map((rounds) => rounds.map((figures) => figures?.[name]));
@@ -40,34 +42,44 @@ const rowsOf = (workload: string, results: Results): readonly Row[] => {
     if (other === undefined) return { name, cells };
     const ratio = pairwise(ours, other);
     const own = median(ours.filter(isNumber));
-    return { name, cells: [...cells, figure(ratio), mustOf(workload, name, ratio, own)] };
+    return {
+      name,
+      cells: [...cells, figure(ratio), ...(isGoal ? [mustOf(workload, name, ratio, own)] : [])],
+    };
   });
 };
 
 const head = (results: Results): readonly string[] => {
   const names = [...results.keys()];
-  return names.length < 2 ? names : [...names, names.join(' / '), 'must'];
+  if (names.length < 2) return names;
+  return [...names, names.join(' / '), ...(results.has(PEER) ? ['must'] : [])];
+};
+
+type Lines = readonly (readonly string[])[];
+
+/** Each column as wide as its widest cell. */
+const padded = (lines: Lines): Lines => {
+  const widths = lines[0]?.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
+  return lines.map((line) => line.map((cell, column) => cell.padEnd(widths?.[column] ?? 0)));
 };
 
 /** A workload as a table for a terminal. */
-export const asText = (workload: string, results: Results): string => {
-  const lines = [
+export const asText = (workload: string, results: Results): string =>
+  padded([
     [workload, ...head(results)],
     ...rowsOf(workload, results).map(({ name, cells }) => [`  ${name}`, ...cells]),
-  ];
-  const widths = lines[0]?.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
-  return lines
-    .map((line) => line.map((cell, column) => cell.padEnd(widths?.[column] ?? 0)).join('  '))
-    .map((line) => line.trimEnd())
+  ])
+    .map((line) => line.join('  ').trimEnd())
     .join('\n');
-};
 
-/** All workloads as one table of Markdown. */
+/** All workloads as one table of Markdown, as prettier would write it. */
 export const asMarkdown = (all: ReadonlyMap<string, Results>): string => {
   const [first] = all.values();
   const titles = ['workload', 'figure', ...head(first ?? new Map())];
   const rows = [...all].flatMap(([workload, results]) =>
     rowsOf(workload, results).map(({ name, cells }, at) => [at === 0 ? workload : '', name, ...cells]),
   );
-  return [titles, titles.map(() => '---'), ...rows].map((row) => `| ${row.join(' | ')} |`).join('\n');
+  const [top = [], ...body] = padded([titles, ...rows]);
+  const rule = top.map((cell) => '-'.repeat(cell.length));
+  return [top, rule, ...body].map((row) => `| ${row.join(' | ')} |`).join('\n');
 };

@@ -10,7 +10,7 @@ import { buildRevision } from './base.js';
 import { writeBetweenMarkers } from './markdown.js';
 import { asMarkdown, asText } from './report.js';
 import { inRounds, type Results } from './rounds.js';
-import { exec, type Target } from './targets.js';
+import { exec, PEER, type Target } from './targets.js';
 import { workloads } from './workloads/index.js';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
@@ -46,7 +46,7 @@ const targets = (): readonly Target[] => {
   const ours = exec('ours', ROOT);
   if (options.base !== undefined) return [ours, exec(options.base, buildRevision(ROOT, options.base))];
   const peer = process.env['CODEX_BIN'];
-  return peer === undefined ? [ours] : [ours, { name: 'peer', command: [peer, 'exec-server'] }];
+  return peer === undefined ? [ours] : [ours, { name: PEER, command: [peer, 'exec-server'] }];
 };
 
 const plain = (results: ReadonlyMap<string, Results>): object =>

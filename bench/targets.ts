@@ -13,6 +13,9 @@ export type Listen = 'ws' | 'stdio';
 /** What is measured: a name, and the command without `--listen`. */
 export type Target = { readonly name: string; readonly command: readonly string[] };
 
+/** The name of the one that the server has to be compared with. */
+export const PEER = 'peer';
+
 const STOP_MS = 3_000;
 
 /** Servers that run: ended when this process ends, whatever becomes of it. */

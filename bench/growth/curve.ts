@@ -1,4 +1,4 @@
-import { logLogSlope, median } from '../statistics.js';
+import { logLogSlope } from '../statistics.js';
 
 /** What is measured as it grows, each in the unit that its panel has. */
 export type Sample = Readonly<Record<string, number>>;
@@ -29,7 +29,10 @@ export type Line = {
   readonly lastSlope: number;
 };
 
-/** The median of some rounds at each size, from the smallest to the largest and again. */
+/**
+ * From the smallest size to the largest, and again. Of each the least cost of all rounds: what others do on the
+ * machine only adds to it.
+ */
 export const measured = async (
   curve: Curve,
   rounds: number,
@@ -41,7 +44,7 @@ export const measured = async (
   const lineOf = (cost: string): Line => {
     const points = [...samples].map(([size, all]): Point => [
       size,
-      median(all.map((sample) => sample[cost] ?? NaN)),
+      Math.min(...all.map((sample) => sample[cost] ?? NaN)),
     ]);
     const decade = (points.at(-1)?.[0] ?? 0) / 11;
     const last = points.filter(([size]) => size >= decade);

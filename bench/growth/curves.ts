@@ -33,7 +33,7 @@ const processes = (target: Target): Curve => ({
   axis: 'processes',
   ticks: [1, 10, 100, 1_000].map((count) => [count, String(count)]),
   sizes: [1, 3, 10, 30, 100, 300, 1_000],
-  panels: [TIME, { unit: 'MiB', costs: ['memory'] }, { unit: 'ms', costs: ['one process/read among them'] }],
+  panels: [TIME, { unit: 'MiB', costs: ['memory'] }, { unit: 'ms', costs: ['time of one process/read'] }],
   measure: (count) =>
     withServer(target, 'ws', async (server) => {
       const connection = await server.connect();
@@ -57,7 +57,7 @@ const processes = (target: Target): Curve => ({
         await connection.read(`p${read % count}`);
         reads.push(performance.now() - from);
       }
-      return { ...starting, memory, 'one process/read among them': median(reads) };
+      return { ...starting, memory, 'time of one process/read': median(reads) };
     }),
 });
 

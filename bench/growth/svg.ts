@@ -1,6 +1,6 @@
 import type { Curve, Line, Panel } from './curve.js';
 
-const [WIDTH, HEIGHT, LEFT, TOP, BOTTOM, RIGHT] = [330, 300, 52, 62, 44, 12];
+const [WIDTH, HEIGHT, LEFT, TOP, BOTTOM, RIGHT] = [340, 300, 66, 62, 44, 12];
 const COLOURS = ['#3b82f6', '#d97706'];
 
 const STYLE = `text{font:12px system-ui,sans-serif;fill:#24292f}.title{font-weight:600;font-size:14px}
@@ -38,7 +38,7 @@ const drawLine = ({ points, cost, slope }: Line, at: number, x: Scale, y: Scale)
   return `<path d="M${path}" fill="none" stroke="${colour}" stroke-width="2"/>${dots.join('')}${legend}`;
 };
 
-/** What linear growth would look like from the first point of a line on, as far as there is room. */
+/** What linear growth to the last point of a line would look like, as far as there is room. */
 const drawLinear = (lines: readonly Line[], x: Scale, y: Scale, least: number, most: number): string => {
   const [first, last] = [lines.at(-1)?.points[0], lines.at(-1)?.points.at(-1)];
   if (first === undefined || last === undefined) return '';
@@ -58,7 +58,7 @@ const drawPanel = (curve: Curve, panel: Panel, lines: readonly Line[]): string =
   return [
     ...grid.map((value) => line([left, y(value)], [right, y(value)], 'grid')),
     ...grid.map((value) =>
-      text(left - 6, y(value) + 4, String(Number(value.toPrecision(1))), 'text-anchor="end"'),
+      text(left - 6, y(value) + 4, Number(value.toPrecision(1)).toLocaleString('en'), 'text-anchor="end"'),
     ),
     ...curve.ticks.map(([value, label]) => text(x(value), bottom + 17, label, 'text-anchor="middle"')),
     text((left + right) / 2, HEIGHT - 8, curve.axis, 'text-anchor="middle"'),

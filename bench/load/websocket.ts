@@ -4,7 +4,11 @@ import net from 'node:net';
 import { Inbox } from './inbox.js';
 import type { Transport } from './transport.js';
 
+const FIN = 0x80;
 const TEXT = 0x81;
+/** The first part of a text that comes in several frames, and those after it. */
+const FIRST = 0x01;
+const CONTINUATION = 0x00;
 const PING = 0x89;
 const PONG = 0x8a;
 const CLOSE = 0x88;
@@ -39,7 +43,7 @@ const masked = (opcode: number, payload: Buffer): Buffer => {
 
 /**
  * A WebSocket that costs far less than the server behind it: a bare socket, and frames split by their headers.
- * It takes whole text messages and no others; that is all an exec-server sends that is measured.
+ * No message but a very long one is copied.
  */
 export class WebSocketTransport implements Transport {
   onMessage: Transport['onMessage'] = () => undefined;
@@ -47,6 +51,8 @@ export class WebSocketTransport implements Transport {
   readonly #inbox = new Inbox();
   readonly #socket: net.Socket;
   #upgraded: (() => void) | undefined;
+  /** Of a message that comes in several frames. */
+  #parts: Buffer[] = [];
 
   private constructor({ hostname, port }: URL) {
     this.#socket = net.connect({
@@ -136,8 +142,16 @@ export class WebSocketTransport implements Transport {
 
   #frame(opcode: number, buffer: Buffer, { start, end }: { start: number; end: number }): void {
     if (opcode === TEXT) this.onMessage(buffer, start, end);
-    else if (opcode === PING) this.#socket.write(masked(PONG, buffer.subarray(start, end)));
+    else if (opcode === FIRST || opcode === CONTINUATION || opcode === (FIN | CONTINUATION)) {
+      this.#parts.push(Buffer.from(buffer.subarray(start, end)));
+      if (opcode === (FIN | CONTINUATION)) this.#join();
+    } else if (opcode === PING) this.#socket.write(masked(PONG, buffer.subarray(start, end)));
     else if (opcode === CLOSE) this.#socket.end();
     else if (opcode !== PONG) this.#socket.destroy(new Error(`a frame of kind 0x${opcode.toString(16)}`));
+  }
+  #join(): void {
+    const whole = Buffer.concat(this.#parts);
+    this.#parts = [];
+    this.onMessage(whole, 0, whole.length);
   }
 }
