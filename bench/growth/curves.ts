@@ -13,6 +13,8 @@ const SETTLE_MS = 300;
 const LEAST_MIB = 0.1;
 const READS = 200;
 const LANES = 16;
+/** More at once would be work for the client, which has to put it together. */
+const PAGE_BYTES = MIB;
 
 const TIME = { unit: 'ms', costs: ['time', 'server CPU'] };
 
@@ -134,7 +136,7 @@ const retained = (target: Target): Curve => ({
       let bytes = 0;
       const reading = await timed(server, async () => {
         for (let afterSeq = 0; bytes < mib * MIB;) {
-          const page = await connection.read('p', afterSeq);
+          const page = await connection.read('p', { afterSeq, maxBytes: PAGE_BYTES });
           if (page.bytes === 0) throw new Error(`${bytes} bytes are retained, not ${mib} MiB`);
           bytes += page.bytes;
           afterSeq = page.nextSeq - 1;

@@ -10,10 +10,8 @@ import { measured } from './curve.js';
 import { curvesOf } from './curves.js';
 import { svgOf } from './svg.js';
 
-/** Above 1, over all sizes: what a busy machine adds. Measured: up to 1.09. */
-const SLOPE_TOLERANCE = 0.15;
-/** The last decade has two or three points, so that one slow run tilts it more. */
-const LAST_SLOPE_TOLERANCE = 0.3;
+/** Above 1: what a busy machine adds. Measured: up to 1.14. What grows by the square has 2 in the end. */
+const SLOPE_TOLERANCE = 0.3;
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -29,7 +27,7 @@ for (const curve of curvesOf(exec('ours', ROOT))) {
   process.stdout.write(`${curve.title}\n`);
   for (const [{ unit }, lines] of panels) {
     for (const { cost, points, slope, lastSlope } of lines) {
-      const isTooSteep = !(slope <= 1 + SLOPE_TOLERANCE && lastSlope <= 1 + LAST_SLOPE_TOLERANCE);
+      const isTooSteep = !(Math.max(slope, lastSlope) <= 1 + SLOPE_TOLERANCE);
       if (isTooSteep) process.exitCode = 1;
       const shown = points.map(([size, value]) => `${size}: ${value.toPrecision(3)}`);
       process.stdout.write(

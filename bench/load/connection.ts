@@ -70,10 +70,13 @@ export class Connection {
     return this.call('process/write', { processId, chunk, writeId: `w${this.#id + 1}` });
   }
 
-  /** What is retained after `afterSeq`: how much, not what. */
-  async read(processId: string, afterSeq = 0): Promise<ReadSummary> {
+  /** What is retained, all or a part of it: how much, not what. */
+  async read(
+    processId: string,
+    part: { readonly afterSeq?: number; readonly maxBytes?: number } = { afterSeq: 0 },
+  ): Promise<ReadSummary> {
     const id = this.#id + 1;
-    const summary = await this.call('process/read', { processId, afterSeq });
+    const summary = await this.call('process/read', { processId, ...part });
     return isSummary(summary) ? summary : { id, bytes: 0, nextSeq: NaN };
   }
 
