@@ -46,11 +46,20 @@ const watch = (
 
 const lengthOf = (bytes: unknown): number => (bytes instanceof Uint8Array ? bytes.length : 0);
 
+/** Runs something while these are watched. */
+const during = async (work: () => Promise<void>, watched: readonly (() => void)[]): Promise<void> => {
+  try {
+    await work();
+  } finally {
+    for (const end of watched) end();
+  }
+};
+
 /** Bytes that one buffer gets from another while something runs, by `set`, `copy` and `concat`. */
 export const bytesCopiedBy = async (work: () => Promise<void>): Promise<number> => {
   let bytes = 0;
   const typedArray: object = Reflect.getPrototypeOf(Uint8Array.prototype) ?? {};
-  const watched = [
+  await during(work, [
     watch(typedArray, 'set', (_target, [source]) => {
       bytes += lengthOf(source);
     }),
@@ -60,11 +69,19 @@ export const bytesCopiedBy = async (work: () => Promise<void>): Promise<number> 
     watch(Buffer, 'concat', (_class, [parts]) => {
       if (Array.isArray(parts)) for (const part of parts) bytes += lengthOf(part);
     }),
-  ];
-  try {
-    await work();
-  } finally {
-    for (const end of watched) end();
-  }
+  ]);
+  return bytes;
+};
+
+/** Bytes of the buffers that are made by length while something runs. */
+export const bufferBytesOf = async (work: () => Promise<void>): Promise<number> => {
+  let bytes = 0;
+  const count = (_class: unknown, [length]: readonly unknown[]): void => {
+    bytes += Number(length);
+  };
+  await during(
+    work,
+    ['alloc', 'allocUnsafe', 'allocUnsafeSlow'].map((name) => watch(Buffer, name, count)),
+  );
   return bytes;
 };

@@ -32,8 +32,6 @@ export class CountingWire implements Wire {
   notifications = 0;
   outputBytes = 0;
   notifiedBytes = 0;
-  /** Called at each write. */
-  onWrite: () => void = () => undefined;
   #events: WireEvents | undefined;
   #id = 0;
   readonly #waiting = new Map<string, (message: Message) => void>();
@@ -49,7 +47,6 @@ export class CountingWire implements Wire {
       this.#message(bytes.subarray(at, end));
       at = end + 1;
     }
-    this.onWrite();
     return true;
   }
 
