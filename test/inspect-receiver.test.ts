@@ -119,9 +119,9 @@ describe('the receiver of @statelyai/inspect', () => {
     await stop();
 
     const rootsBefore = new Set(told.flatMap(({ name, rootId }) => (isAmong(before, name) ? [rootId] : [])));
-    const toldAfter = told.filter(({ rootId = '' }) => !rootsBefore.has(rootId));
+    const toldAfter = told.filter(({ rootId }) => rootId === undefined || !rootsBefore.has(rootId));
     const receivedAfter = (): StatelyInspectionEvent[] =>
-      received.filter(({ rootId = '' }) => !rootsBefore.has(rootId));
+      received.filter(({ rootId }) => rootId === undefined || !rootsBefore.has(rootId));
     await eventually(() => receivedAfter().length === toldAfter.length, 'all that was told');
     expect(receivedAfter().map(heard)).to.deep.equal(toldAfter);
     const actors = received.filter(({ type }) => type === '@xstate.actor').map(heard);
