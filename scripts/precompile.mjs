@@ -2,7 +2,11 @@
 import { createRequire } from 'node:module';
 import fs from 'node:fs';
 import { pathToFileURL } from 'node:url';
+import { setFlagsFromString } from 'node:v8';
 import vm from 'node:vm';
+
+// as in launcher.mjs
+setFlagsFromString('--semi-space-growth-factor=1');
 
 // the bundle is to see the words alone
 const [file = ''] = process.argv.splice(2, 1);

@@ -160,7 +160,6 @@ export class OutputLog implements ClosedOutput {
 
   /** Takes the last number. */
   closed(): void {
-    this.#pool.end();
     this.#mark({ kind: 'closed', seq: this.#nextSeq++ });
     this.#memory?.closed(this);
   }
@@ -267,7 +266,6 @@ export class OutputLog implements ClosedOutput {
   /** Gives up the retained output; what is unsent still goes out. */
   release(): void {
     this.#released = true;
-    this.#pool.end();
     this.#memory?.forget(this);
     this.#trim();
   }

@@ -19,6 +19,12 @@ const SHORT_LIFE_MS = 1_000;
 /** After so many short lives in a row no further guard is started. */
 const MAX_SHORT_LIVES = 3;
 
+/**
+ * A group that is empty is told so much later, or with the next one that comes: each line wakes the guard, which
+ * tells a stranger with the same number by its start time anyway.
+ */
+const REMOVAL_MS = 100;
+
 /** Run by the guard, to sweep; built beside this file. */
 const SWEEP_MAIN = fileURLToPath(new URL('./sweep-main.js', import.meta.url));
 
@@ -60,6 +66,9 @@ export class Guard {
   #child: ChildProcess | undefined;
   readonly #slots = new Map<ProcessGroup, number>();
   readonly #freeSlots: number[] = [];
+  /** Lines that the guard has not been told yet. */
+  #removals = '';
+  #telling: NodeJS.Timeout | undefined;
   #startedAt = 0;
   #shortLives = 0;
   #closed = false;
@@ -106,12 +115,14 @@ export class Guard {
     if (slot === undefined) return;
     this.#slots.delete(group);
     this.#freeSlots.push(slot);
-    this.#tell(`- ${slot}`);
+    this.#removals += `- ${slot}\n`;
+    this.#telling ??= setTimeout(() => this.#tell(''), REMOVAL_MS).unref();
   }
 
   /** Ends it, and waits for its end. */
   async close(): Promise<void> {
     this.#closed = true;
+    clearTimeout(this.#telling);
     const child = this.#child;
     if (child?.pid === undefined) return;
     child.ref();
@@ -129,16 +140,19 @@ export class Guard {
     // a line each: without the sweep the groups are killed
     if (lines.some((line) => line.includes('\n')) || !fs.existsSync(SWEEP_MAIN)) {
       this.log.warn('the guard can not sweep: it kills groups alone');
-    } else this.#tell(['sweep', ...lines].join('\n'));
+    } else this.#tell(`${['sweep', ...lines].join('\n')}\n`);
   }
 
   #tellGroup({ leader, startTime }: ProcessGroup, slot: number): void {
-    this.#tell(`+ ${slot} ${leader} ${startTime ?? '-'}`);
+    this.#tell(`+ ${slot} ${leader} ${startTime ?? '-'}\n`);
   }
 
-  /** Written at once, as long as the guard reads. */
-  #tell(line: string): void {
-    this.#child?.stdin?.write(`${line}\n`, 'utf8');
+  /** Written at once, as long as the guard reads; with it goes what could wait. */
+  #tell(lines: string): void {
+    clearTimeout(this.#telling);
+    this.#telling = undefined;
+    this.#child?.stdin?.write(this.#removals + lines, 'utf8');
+    this.#removals = '';
   }
 
   #ended(child: ChildProcess, error: Error | undefined): void {

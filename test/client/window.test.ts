@@ -127,9 +127,9 @@ describe('outputWindow and process/ack', () => {
   });
 
   for (const [value, told] of [
-    [0, 'outputWindow: expected a whole number from 1 to 2^53-1'],
-    [1.5, 'outputWindow: expected a whole number from 1 to 2^53-1'],
-    ['1', 'outputWindow: expected a whole number from 1 to 2^53-1'],
+    [0, 'outputWindow: expected a whole number from 1 to 67108864'],
+    [1.5, 'outputWindow: expected a whole number from 1 to 67108864'],
+    ['1', 'outputWindow: expected a whole number from 1 to 67108864'],
   ] as const) {
     it(`refuses the window ${JSON.stringify(value)}`, async () => {
       const client = await connectLocal();
