@@ -227,7 +227,7 @@ export class Connection implements Attachment {
       return;
     }
     const session = this.#sessions.find(resumeSessionId);
-    if (session === undefined || session.isAttached || !this.#wire.canResume) {
+    if (session?.isDetached !== true || !this.#wire.canResume) {
       this.#session.send({ ...event, resumable, refusal: refusalOf(resumeSessionId, session) });
       return;
     }

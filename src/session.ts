@@ -150,6 +150,11 @@ export class Session {
     return this.#actor.getSnapshot().status === 'active';
   }
 
+  /** It waits for its client: another wire may take it up. */
+  get isDetached(): boolean {
+    return this.#actor.getSnapshot().matches('detached');
+  }
+
   /** No client has initialized it yet. */
   get isFresh(): boolean {
     return this.#actor.getSnapshot().matches({ open: 'awaitingInitialize' });

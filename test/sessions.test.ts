@@ -1,10 +1,11 @@
 import { expect } from 'chai';
 import fs from 'node:fs';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { bytesOf, connectWebSocket, type TestClient } from './support/client.js';
 import { temporaryDirectory } from './support/files.js';
 import { listenLocal } from './support/local.js';
+import { isAlive } from './support/processes.js';
 
 const open = async (url: string, resumeSessionId: string | null): Promise<[TestClient, string]> => {
   const client = await connectWebSocket(url);
@@ -167,5 +168,24 @@ describe('a session', () => {
     await next.request('process/terminate', { processId: 'p' });
     await next.processClosed('p');
     expect(next.messages.filter(({ id }) => id === 'late')).to.deep.equal([]);
+  });
+});
+
+describe('a session whose time is over', () => {
+  it('is unknown from that moment on, also while its processes still end', async () => {
+    const { url } = await listenLocal({ detachedTtlMs: 1 });
+    const [first, second] = [await connectWebSocket(url), await connectWebSocket(url)];
+    const { sessionId } = await first.initialize({ resumeSessionId: null });
+    for (let run = 0; run < 60; run++) await first.start(`p${run}`, ['sleep', '60']);
+    const [one] = await first.list();
+    await first.close();
+    // it ends as soon as one of its processes is gone; most are still there
+    while (isAlive(Number(one?.pid))) await nextTurn();
+    const params = { clientName: 'test', resumeSessionId: sessionId };
+    expect(await second.refused('initialize', params)).to.deep.equal({
+      code: -32600,
+      message: `unknown session id ${String(sessionId)}`,
+    });
+    await second.initialize();
   });
 });
