@@ -16,9 +16,11 @@ const ttyBuffer = Buffer.allocUnsafeSlow(4095);
 
 /**
  * So many reads of one source a turn of the loop, or a flood would hold up everybody's keystrokes. One while
- * starts wait for their turns: of fifty that flood, the first would be through before the last one runs.
+ * starts wait for their turns, and of what has printed more than the bytes below none, in a rush: of fifty that
+ * flood, the first would be through before the last one runs.
  */
-const READS_PER_TURN = { pipe: 4, tty: 16 };
+const READS_PER_TURN = 4;
+const FLOOD_BYTES = 32 * 1024;
 
 /**
  * A program that writes less than this at a time is read once a millisecond, not once a write: its pipe
@@ -136,7 +138,7 @@ export class Source {
     if (this.#napped && length > FULL_READ_BYTES) this.#noNapBefore = performance.now() + FAST_WRITER_MS;
     this.#napped = false;
     if (length < SMALL_READ_BYTES && this.kind === 'pipe' && this.#isBusy()) this.#takeNap();
-    else if (++this.#reads >= (Turns.isAnybodyWaiting ? 1 : READS_PER_TURN[this.kind])) this.#resting = true;
+    else if (++this.#reads >= (Turns.isAnybodyWaiting ? 1 : READS_PER_TURN)) this.#resting = true;
     if (this.#reads === 1) setImmediate(() => this.#nextTurn());
     return !this.#paused && !this.#resting;
   }
@@ -160,7 +162,11 @@ export class Source {
 
   #nextTurn(): void {
     this.#reads = 0;
-    if (!this.#resting || this.#nap !== undefined) return;
+    if (!this.#resting || this.#nap !== undefined || this.#ended) return;
+    if (Turns.isRush && this.#socket.bytesRead > FLOOD_BYTES && !this.log.isAnswering) {
+      setImmediate(() => this.#nextTurn());
+      return;
+    }
     this.#resting = false;
     if (!this.#paused && !this.#ended) this.#socket.resume();
   }
