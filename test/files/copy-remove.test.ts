@@ -1,25 +1,10 @@
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
-import path from 'node:path';
 import { expect } from 'chai';
 import { copy } from '../../src/files/copy.js';
 import { remove } from '../../src/files/remove.js';
-import type { TestClient } from '../support/client.js';
-import { makeTree, openBelow, readTree, temporaryDirectory } from '../support/files.js';
-import { connectLocal } from '../support/local.js';
-
-let client: TestClient;
-let root: string;
-let at: (name: string) => string;
-
-/** In each group, not for the whole file: that would be for all files of a run. */
-const setUp = (): void => {
-  beforeEach(async () => {
-    root = temporaryDirectory();
-    at = (name) => path.join(root, name);
-    client = await connectLocal();
-  });
-};
+import { makeTree, openBelow, readTree } from '../support/files.js';
+import { at, client, root, setUp } from './set-up.js';
 
 const aborted = (): AbortSignal => {
   const abort = new AbortController();

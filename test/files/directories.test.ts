@@ -1,24 +1,9 @@
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
-import path from 'node:path';
 import { expect } from 'chai';
 import { readDirectory } from '../../src/files/directory.js';
-import type { TestClient } from '../support/client.js';
-import { makeTree, openBelow, temporaryDirectory } from '../support/files.js';
-import { connectLocal } from '../support/local.js';
-
-let client: TestClient;
-let root: string;
-let at: (name: string) => string;
-
-/** In each group, not for the whole file: that would be for all files of a run. */
-const setUp = (): void => {
-  beforeEach(async () => {
-    root = temporaryDirectory();
-    at = (name) => path.join(root, name);
-    client = await connectLocal();
-  });
-};
+import { makeTree, openBelow } from '../support/files.js';
+import { at, client, root, setUp } from './set-up.js';
 
 describe('fs/createDirectory', () => {
   setUp();

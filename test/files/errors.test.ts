@@ -1,27 +1,12 @@
 import fs from 'node:fs';
-import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
 import { fileError } from '../../src/files/errors.js';
-import type { TestClient } from '../support/client.js';
 import { cleanup } from '../support/environment.js';
-import { makeTree, temporaryDirectory } from '../support/files.js';
-import { connectLocal } from '../support/local.js';
+import { makeTree } from '../support/files.js';
+import { at, client, root, setUp } from './set-up.js';
 
 const NOBODY = 65_534;
-
-let client: TestClient;
-let root: string;
-let at: (name: string) => string;
-
-/** In each group, not for the whole file: that would be for all files of a run. */
-const setUp = (): void => {
-  beforeEach(async () => {
-    root = temporaryDirectory();
-    at = (name) => path.join(root, name);
-    client = await connectLocal();
-  });
-};
 
 /** From here to the end of the test this process may read what its user may: root may read everything. */
 const giveUpRoot = (): void => {

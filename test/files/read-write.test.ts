@@ -1,28 +1,13 @@
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
-import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
 import { readFile } from '../../src/files/read-write.js';
-import type { TestClient } from '../support/client.js';
-import { makeTree, openBelow, temporaryDirectory } from '../support/files.js';
-import { connectLocal } from '../support/local.js';
+import { makeTree, openBelow } from '../support/files.js';
+import { at, client, root, setUp } from './set-up.js';
 
 const MAX = 34 * 1024 * 1024;
 const base64 = (text: string | Buffer): string => Buffer.from(text).toString('base64');
-
-let client: TestClient;
-let root: string;
-let at: (name: string) => string;
-
-/** In each group, not for the whole file: that would be for all files of a run. */
-const setUp = (): void => {
-  beforeEach(async () => {
-    root = temporaryDirectory();
-    at = (name) => path.join(root, name);
-    client = await connectLocal();
-  });
-};
 
 describe('fs/readFile', () => {
   setUp();

@@ -1,27 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
-import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect } from 'chai';
 import { walk } from '../../src/files/walk.js';
-import type { TestClient } from '../support/client.js';
 import { makeTree, openBelow, temporaryDirectory } from '../support/files.js';
-import { connectLocal } from '../support/local.js';
+import { at, client, root, setUp } from './set-up.js';
 
 const all = { maxDepth: 64, maxDirectories: 10_000, maxEntries: 50_000, followDirectorySymlinks: false };
-
-let client: TestClient;
-let root: string;
-let at: (name: string) => string;
-
-/** In each group, not for the whole file: that would be for all files of a run. */
-const setUp = (): void => {
-  beforeEach(async () => {
-    root = temporaryDirectory();
-    at = (name) => path.join(root, name);
-    client = await connectLocal();
-  });
-};
 
 type Walked = { entries: string[]; errors: string[]; truncated: unknown };
 
