@@ -19,6 +19,7 @@ import type { OutputLog } from '../src/output/log.js';
 import type { EnvironmentInfo, Params, ProcessState, ProcessSummary } from '../src/protocol.js';
 import type { RequestId, RpcError } from '../src/rpc.js';
 import type { ServerState } from '../src/server-state.js';
+import { timerDelay } from './delay.js';
 import { processMachine, type ProcessRequest } from './process.js';
 import { invalidRequest, type Notification, type Reply, succeeded } from './reply.js';
 
@@ -198,9 +199,6 @@ const stateOf = (processId: string, ref: ProcessRef): ProcessState => {
   };
 };
 
-/** Timers hold no more (2^31-1 ms, 24.8 days); a longer delay would fire at once. */
-const LONGEST_DELAY_MS = 2 ** 31 - 1;
-
 /** What a request about a process that isn't known is answered. */
 const unknownProcess = (event: ProcessRequest): Reply => {
   const { processId } = event.params;
@@ -244,7 +242,7 @@ export const connectionMachine = setup({
     }),
   },
   delays: {
-    detachedTtl: ({ context }) => Math.min(context.detachedTtlMs, LONGEST_DELAY_MS),
+    detachedTtl: ({ context }) => timerDelay(context.detachedTtlMs),
   },
   guards: {
     initializeIsRefused: ({ event }) => {

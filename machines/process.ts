@@ -4,6 +4,7 @@ import type { ChildCommand, ChildEvent, ChildInput, ProcessHost } from '../src/p
 import type { Launch } from '../src/process/launch.js';
 import type { EndReason, Params, WriteStatus } from '../src/protocol.js';
 import type { RequestId } from '../src/rpc.js';
+import { timerDelay } from './delay.js';
 import type { Reply } from './reply.js';
 import { invalidRequest, succeeded } from './reply.js';
 
@@ -74,9 +75,6 @@ export type ProcessContext = ProcessInput & {
   /** What the latest writes with an id were answered; undefined while they wait. */
   readonly writes: Map<string, WriteStatus | undefined>;
 };
-
-/** Timers hold no more (2^31-1 ms, 24.8 days); a longer delay would fire at once. */
-const LONGEST_DELAY_MS = 2 ** 31 - 1;
 
 /** docs/protocol.md, process/write: so many writeIds are remembered. */
 const REMEMBERED_WRITES = 4096;
@@ -152,7 +150,7 @@ export const processMachine = setup({
     }),
   },
   delays: {
-    retention: ({ context }) => Math.min(context.retentionMs, LONGEST_DELAY_MS),
+    retention: ({ context }) => timerDelay(context.retentionMs),
     closeGrace: CLOSE_GRACE_MS,
   },
   guards: {
@@ -203,21 +201,21 @@ export const processMachine = setup({
     startDeadlines: enqueueActions(({ context, enqueue }) => {
       const { timeoutMs, idleTimeoutMs } = context.launch;
       if (timeoutMs > 0) {
-        enqueue.raise({ type: 'deadline.timeout' }, { delay: Math.min(timeoutMs, LONGEST_DELAY_MS) });
+        enqueue.raise({ type: 'deadline.timeout' }, { delay: timerDelay(timeoutMs) });
       }
       if (idleTimeoutMs > 0) {
-        enqueue.raise({ type: 'deadline.idle' }, { delay: Math.min(idleTimeoutMs, LONGEST_DELAY_MS) });
+        enqueue.raise({ type: 'deadline.idle' }, { delay: timerDelay(idleTimeoutMs) });
       }
     }),
     waitForIdle: enqueueActions(({ context, enqueue }) => {
       const left = Math.max(context.launch.idleTimeoutMs - context.log.quietMs, 1);
-      enqueue.raise({ type: 'deadline.idle' }, { delay: Math.min(left, LONGEST_DELAY_MS) });
+      enqueue.raise({ type: 'deadline.idle' }, { delay: timerDelay(left) });
     }),
     // the earliest of several ends it: nobody can put off what another has asked for
     startGrace: enqueueActions(({ event, enqueue }) => {
       assertEvent(event, 'process.terminate');
       const { graceMs = DEFAULT_GRACE_MS } = event.params;
-      enqueue.raise({ type: 'deadline.grace' }, { delay: Math.min(graceMs, LONGEST_DELAY_MS) });
+      enqueue.raise({ type: 'deadline.grace' }, { delay: timerDelay(graceMs) });
     }),
     rememberDetached: assign({ attached: false }),
     rememberAttached: assign({ attached: true }),
@@ -257,12 +255,12 @@ export const processMachine = setup({
     parkRead: enqueueActions(({ context, event, enqueue }) => {
       assertEvent(event, 'process.read');
       const key = `read ${context.readsParked}`;
-      const delay = Math.min(event.params.waitMs ?? 0, LONGEST_DELAY_MS);
+      const wait = timerDelay(event.params.waitMs ?? 0);
       enqueue.assign({
         readsParked: context.readsParked + 1,
         parkedReads: [...context.parkedReads, { key, id: event.id, params: event.params }],
       });
-      enqueue.raise({ type: 'read.deadline', key }, { id: key, delay });
+      enqueue.raise({ type: 'read.deadline', key }, { id: key, delay: wait });
       enqueue.sendTo('child', { type: 'watchOutput' });
     }),
     answerParkedReads: enqueueActions(({ context, enqueue }) => {

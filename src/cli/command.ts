@@ -27,3 +27,6 @@ export class UsageError extends Error {
 /** For options that are meant to come once: of several the last one counts. yargs gives those as an array. */
 export const last = <T extends string | number>(value: T | T[]): T =>
   Array.isArray(value) ? value.reduce((_, later) => later) : value;
+
+/** setTimeout can't wait longer: 24.8 days. */
+export const MAX_TIMEOUT_S = 2 ** 31 / 1000 - 1;

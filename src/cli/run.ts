@@ -2,7 +2,7 @@ import path from 'node:path';
 import type { ArgumentsCamelCase, InferredOptionTypes } from 'yargs';
 import { Parser } from 'yargs/helpers';
 import type { ExecServerClient, StartOptions } from '../client/index.js';
-import { type Command, type Context, last, UsageError } from './command.js';
+import { type Command, type Context, last, MAX_TIMEOUT_S, UsageError } from './command.js';
 import { connect, connectOption, serverName, serverToken, serverUrl } from './connect.js';
 import { DETACH_KEY } from './detach-key.js';
 import { localEnvironment, plainEnvironment, terminalEnvironment, toVariables } from './environment.js';
@@ -11,9 +11,6 @@ import { play } from './play.js';
 import { attachWords } from './session.js';
 import { watchErrors } from './streams.js';
 import { Terminal } from './terminal.js';
-
-/** setTimeout can't wait longer: 24.8 days. */
-const MAX_TIMEOUT_S = 2 ** 31 / 1000 - 1;
 
 const runOptions = {
   // nargs 0: the next word is never their value, be it `true`

@@ -1,13 +1,10 @@
 import type { InferredOptionTypes } from 'yargs';
 import type { LogLevel } from '../log.js';
-import { type Command, last, UsageError } from './command.js';
+import { type Command, last, MAX_TIMEOUT_S, UsageError } from './command.js';
 import { limitOptions, limitsOf } from './limits.js';
 
 /** Where a server listens that isn't told. */
 export const DEFAULT_LISTEN = 'stdio://';
-
-/** setTimeout can't wait longer: 24.8 days. */
-const MAX_TIMEOUT_S = 2 ** 31 / 1000 - 1;
 
 /** The options of the server, and what holds where they aren't given. */
 export const serveOptions = {
