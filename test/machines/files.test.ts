@@ -1,44 +1,17 @@
 import { expect } from 'chai';
-import { createActor, fromCallback } from 'xstate';
+import { createActor } from 'xstate';
 import { type ConnectionEmitted, connectionMachine } from '../../machines/connection.js';
 import { EncodedJson } from '../../src/encoded-json.js';
 import { type FileCommand, type FileEvent, serveFiles } from '../../src/files/actor.js';
 import { connectionInput } from '../support/machines.js';
 import { fileRequest, initialize } from '../support/requests.js';
+import { connectionWith } from '../support/stub-actor.js';
 
-/** In place of the actor for files: keeps what it is asked. */
-class StubFiles {
-  readonly commands: FileCommand[] = [];
-  stopped = false;
-
-  constructor(readonly tell: (event: FileEvent) => void) {}
-}
-
-const connection = (
-  resumable = false,
-): {
-  made: StubFiles[];
-  emitted: ConnectionEmitted[];
-  actor: ReturnType<typeof createActor<typeof connectionMachine>>;
-} => {
-  const made: StubFiles[] = [];
-  const files = fromCallback<FileCommand>(({ sendBack, receive }) => {
-    const stub = new StubFiles(sendBack);
-    made.push(stub);
-    receive((command) => stub.commands.push(command));
-    return () => {
-      stub.stopped = true;
-    };
-  });
-  const actor = createActor(connectionMachine.provide({ actors: { files } }), { input: connectionInput() });
-  const emitted: ConnectionEmitted[] = [];
-  actor.on('*', (event) => emitted.push(event));
-  actor.start();
-  actor.send(initialize('i', { resumable }));
-  actor.send({ type: 'initialized' });
-  emitted.splice(0);
-  return { made, emitted, actor };
-};
+const connection = (resumable = false) =>
+  connectionWith<FileCommand, FileEvent>(
+    (files) => connectionMachine.provide({ actors: { files } }),
+    resumable,
+  );
 
 describe('the actor for files', () => {
   it('is made with the first request, gets them all, and its replies are passed on', () => {

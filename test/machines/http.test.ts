@@ -1,44 +1,15 @@
 import { expect } from 'chai';
-import { createActor, fromCallback } from 'xstate';
-import { type ConnectionEmitted, connectionMachine } from '../../machines/connection.js';
+import { connectionMachine } from '../../machines/connection.js';
 import { EncodedJson } from '../../src/encoded-json.js';
 import type { HttpCommand, HttpEvent } from '../../src/http/actor.js';
-import { connectionInput } from '../support/machines.js';
-import { httpRequest, initialize } from '../support/requests.js';
+import { httpRequest } from '../support/requests.js';
+import { connectionWith } from '../support/stub-actor.js';
 
-/** In place of the actor for http: keeps what it is asked. */
-class StubHttp {
-  readonly commands: HttpCommand[] = [];
-  stopped = false;
-
-  constructor(readonly tell: (event: HttpEvent) => void) {}
-}
-
-const connection = (
-  resumable = false,
-): {
-  made: StubHttp[];
-  emitted: ConnectionEmitted[];
-  actor: ReturnType<typeof createActor<typeof connectionMachine>>;
-} => {
-  const made: StubHttp[] = [];
-  const http = fromCallback<HttpCommand>(({ sendBack, receive }) => {
-    const stub = new StubHttp(sendBack);
-    made.push(stub);
-    receive((command) => stub.commands.push(command));
-    return () => {
-      stub.stopped = true;
-    };
-  });
-  const actor = createActor(connectionMachine.provide({ actors: { http } }), { input: connectionInput() });
-  const emitted: ConnectionEmitted[] = [];
-  actor.on('*', (event) => emitted.push(event));
-  actor.start();
-  actor.send(initialize('i', { resumable }));
-  actor.send({ type: 'initialized' });
-  emitted.splice(0);
-  return { made, emitted, actor };
-};
+const connection = (resumable = false) =>
+  connectionWith<HttpCommand, HttpEvent>(
+    (http) => connectionMachine.provide({ actors: { http } }),
+    resumable,
+  );
 
 describe('the actor for http', () => {
   it('is made with the first request, gets them all, and what it tells is passed on', () => {
