@@ -23,11 +23,11 @@ const survivors = (): string[] =>
     .map((pid) => `${pid}: ${readable(`/proc/${pid}/cmdline`).replaceAll('\0', ' ')}`);
 
 const descriptors = (): string[] =>
-  fs.readdirSync('/proc/self/fd').map((descriptor) => {
+  fs.readdirSync('/proc/self/fd').flatMap((descriptor) => {
     try {
-      return `${descriptor} → ${fs.readlinkSync(`/proc/self/fd/${descriptor}`)}`;
+      return [`${descriptor} → ${fs.readlinkSync(`/proc/self/fd/${descriptor}`)}`];
     } catch {
-      return ''; // the one that readdir used
+      return []; // closed since: the one that readdir used, or one of another thread
     }
   });
 
