@@ -169,7 +169,8 @@ export class Guard {
       this.log.warn('no guard can be kept running: after a SIGKILL of this server its processes go on');
       return;
     }
-    this.log.warn({ err: error }, 'the guard has ended; another one is started');
     this.start();
+    if (this.#child !== undefined)
+      this.log.warn({ err: error }, 'the guard had ended; another one knows all groups');
   }
 }

@@ -99,7 +99,10 @@ describe('the guard', () => {
       const guard = guardOf(server.pid);
       return guard !== first && guard;
     }, 'another guard');
-    await eventually(() => stderr().includes('the guard has ended; another one is started'), 'a warning');
+    await eventually(
+      () => stderr().includes('the guard had ended; another one knows all groups'),
+      'a warning',
+    );
     expect(descriptorsOf(second).filter((name) => /pts|ptmx|tty/.test(name))).to.deep.equal([]);
     server.kill('SIGKILL');
     await allGone(families);

@@ -19,8 +19,21 @@ const survivors = (): string[] =>
   fs
     .readdirSync('/proc')
     .filter((pid) => /^\d+$/.test(pid))
-    .filter((pid) => readable(`/proc/${pid}/environ`).includes(cookie.EXEC_SERVER_TEST))
-    .map((pid) => `${pid}: ${readable(`/proc/${pid}/cmdline`).replaceAll('\0', ' ')}`);
+    .filter((pid) => readable(`/proc/${pid}/environ`).includes(cookie.EXEC_SERVER_TEST));
+
+const describeProcess = (pid: string): string =>
+  `process ${pid}: ${readable(`/proc/${pid}/cmdline`).replaceAll('\0', ' ')}`;
+
+/** One test's fault must not be told of all that come after it. */
+const killSurvivors = (): void => {
+  for (const pid of survivors()) {
+    try {
+      process.kill(Number(pid), 'SIGKILL');
+    } catch {
+      // it has ended meanwhile
+    }
+  }
+};
 
 const descriptors = (): string[] =>
   fs.readdirSync('/proc/self/fd').flatMap((descriptor) => {
@@ -60,12 +73,13 @@ export const mochaHooks = {
     let left: string[] = [];
     for (const end = Date.now() + SETTLE_MS; Date.now() < end; await sleep(LOOK_EVERY_MS)) {
       left = [
-        ...survivors().map((process) => `process ${process}`),
+        ...survivors().map(describeProcess),
         ...added(before.descriptors, descriptors()).map((descriptor) => `descriptor ${descriptor}`),
         ...added(before.resources, resources()).map((resource) => `resource ${resource}`),
       ];
       if (left.length === 0) return;
     }
+    killSurvivors();
     throw new Error(`left behind by «${this.currentTest?.title}»:\n  ${left.join('\n  ')}`);
   },
 };
