@@ -3,6 +3,7 @@ import net from 'node:net';
 import tty from 'node:tty';
 import type { OutputLog } from '../output/log.js';
 import type { Stream } from '../protocol.js';
+import { afterDoze, skipDoze } from './doze.js';
 import { Turns } from './turns.js';
 
 /** A pipe holds 64 KiB: one read empties it. */
@@ -31,7 +32,7 @@ const SMALL_READS_MS = 1;
 
 /**
  * A pipe that holds this much after such a millisecond was full before it was over, or nearly, and its writer
- * waited: it is read at once for the next hundred.
+ * waited: for the next hundred it is read after a doze, or at once while it is full.
  */
 const FULL_READ_BYTES = 32 * 1024;
 const FAST_WRITER_MS = 100;
@@ -56,7 +57,7 @@ export class Source {
   #reads = 0;
   #smallReadAt = -Infinity;
   #napped = false;
-  #noNapBefore = -Infinity;
+  #isFastUntil = -Infinity;
   #nap: NodeJS.Timeout | undefined;
   #drainedBytes = 0;
   #ended = false;
@@ -135,18 +136,35 @@ export class Source {
   /** False pauses the socket. */
   #take(length: number): boolean {
     this.log.append(this.stream, this.#buffer, length);
-    if (this.#napped && length > FULL_READ_BYTES) this.#noNapBefore = performance.now() + FAST_WRITER_MS;
+    const isFull = length > FULL_READ_BYTES;
+    if (this.#napped && isFull) this.#isFastUntil = performance.now() + FAST_WRITER_MS;
     this.#napped = false;
-    if (length < SMALL_READ_BYTES && this.kind === 'pipe' && this.#isBusy()) this.#takeNap();
-    else if (++this.#reads >= (Turns.isAnybodyWaiting ? 1 : READS_PER_TURN)) this.#resting = true;
-    if (this.#reads === 1) setImmediate(() => this.#nextTurn());
+    if (this.kind === 'pipe' && !isFull && this.#isFast()) this.#doze();
+    else if (length < SMALL_READ_BYTES && this.kind === 'pipe' && this.#isBusy()) this.#takeNap();
+    else this.#countRead();
     return !this.#paused && !this.#resting;
+  }
+
+  #countRead(): void {
+    skipDoze();
+    if (++this.#reads >= (Turns.isAnybodyWaiting ? 1 : READS_PER_TURN)) this.#resting = true;
+    if (this.#reads === 1) setImmediate(() => this.#nextTurn());
+  }
+
+  /** Its writer fills the pipe by small pieces, and nobody waits for any of them. */
+  #isFast(): boolean {
+    return performance.now() < this.#isFastUntil && !this.log.isAnswering;
+  }
+
+  #doze(): void {
+    this.#resting = true;
+    afterDoze(() => this.#nextTurn());
   }
 
   /** Small reads come one upon the other, and nobody waits for any of them. */
   #isBusy(): boolean {
     const now = performance.now();
-    const isBusy = now - this.#smallReadAt < SMALL_READS_MS && now > this.#noNapBefore;
+    const isBusy = now - this.#smallReadAt < SMALL_READS_MS;
     this.#smallReadAt = now;
     return isBusy && !this.log.isAnswering;
   }
