@@ -68,7 +68,7 @@ export class ProcessGroup {
 
   /** The child was waited for, and nobody else is in the group. */
   get isEmpty(): boolean {
-    return this.#reaped && (this.#isForeign() || !send(-this.leader, 0));
+    return this.#reaped && (!send(-this.leader, 0) || this.#isForeign());
   }
 
   /** It is not killed any more when this process exits. */

@@ -72,9 +72,16 @@ export const errorCode = (error: unknown): string =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : '';
 
 /** Turns an error of the system into a failure: `cannot WHAT: REASON`. */
-export const launchFailure = (what: string, error: unknown): LaunchFailure => {
-  const code = errorCode(error);
-  const reason = reasons[code] ?? (error instanceof Error ? error.message : 'unknown error');
+export const launchFailure = (what: string, error: unknown): LaunchFailure =>
+  failureOfCode(what, errorCode(error), error instanceof Error ? error.message : 'unknown error');
+
+/**
+ * The same, where no error was thrown.
+ *
+ * @param otherwise the reason, if the code has none here
+ */
+export const failureOfCode = (what: string, code: string, otherwise: string = code): LaunchFailure => {
+  const reason = reasons[code] ?? otherwise;
   const kinds = { ENOENT: 'spawnNotFound', EACCES: 'spawnPermissionDenied' } as const;
   const kind = code === 'ENOENT' || code === 'EACCES' ? kinds[code] : 'spawnFailed';
   return { kind, message: `cannot ${what}: ${reason}` };

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { type Either, isLeft, left, right } from 'fp-ts/lib/Either.js';
-import { type Launch, type LaunchFailure, errorCode, launchFailure } from './launch.js';
+import { type Launch, type LaunchFailure, errorCode, failureOfCode, launchFailure } from './launch.js';
 
 /**
  * What can be known to be wrong before the fork. In a PTY the exec comes after it: the child could only
@@ -28,10 +28,8 @@ const denied = (message: string): LaunchFailure => ({ kind: 'spawnPermissionDeni
 
 const checkCwd = (cwd: string): LaunchFailure | undefined => {
   try {
-    if (!fs.statSync(cwd).isDirectory()) {
-      return { kind: 'spawnFailed', message: 'cannot use cwd: Not a directory' };
-    }
-    fs.accessSync(cwd, fs.constants.X_OK);
+    // a directory, by the dot, and may be entered
+    fs.accessSync(`${cwd}/.`, fs.constants.X_OK);
     return undefined;
   } catch (error) {
     return launchFailure('use cwd', error);
@@ -41,7 +39,8 @@ const checkCwd = (cwd: string): LaunchFailure | undefined => {
 /** Is this a file that execve(2) would take? */
 const checkFile = (file: string, program: string): LaunchFailure | undefined => {
   try {
-    const stat = fs.statSync(file);
+    const stat = fs.statSync(file, { throwIfNoEntry: false });
+    if (stat === undefined) return failureOfCode(`run ${shown(program)}`, 'ENOENT');
     if (stat.isDirectory()) return denied(`cannot run ${shown(program)}: it is a directory`);
     if (!stat.isFile()) return denied(`cannot run ${shown(program)}: it is not a regular file`);
     fs.accessSync(file, fs.constants.X_OK);

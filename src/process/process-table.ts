@@ -1,5 +1,6 @@
 import fs from 'node:fs';
 import { COOKIE_NAME } from './cookie.js';
+import { readKernelFile } from './kernel-file.js';
 
 /** One process as /proc/PID/stat tells of it (proc(5)). */
 export type Entry = {
@@ -13,30 +14,9 @@ export type Entry = {
   readonly isZombie: boolean;
 };
 
-/** Reused: thousands of files are read at a time. A stat is shorter, an environment may need several. */
-const buffer = Buffer.allocUnsafe(64 * 1024);
-
-/** A file of /proc; undefined if its process is gone, or another user's. */
-const read = (file: string): string | undefined => {
-  let descriptor: number | undefined;
-  try {
-    descriptor = fs.openSync(file, 'r');
-    let text = '';
-    for (;;) {
-      const length = fs.readSync(descriptor, buffer, 0, buffer.length, null);
-      if (length === 0) return text;
-      text += buffer.toString('latin1', 0, length);
-    }
-  } catch {
-    return undefined;
-  } finally {
-    if (descriptor !== undefined) fs.closeSync(descriptor);
-  }
-};
-
 /** @returns undefined: there is no such process, or no /proc */
 export const readEntry = (pid: number): Entry | undefined => {
-  const stat = read(`/proc/${pid}/stat`);
+  const stat = readKernelFile(`/proc/${pid}/stat`);
   if (stat === undefined) return undefined;
   // the name of the program comes before, in parentheses, and may hold anything
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ', 20);
@@ -61,7 +41,7 @@ export const hasProcessTable = (): boolean => startTimeOf(process.pid) !== undef
 
 /** The cookie in a process's environment; of a stranger's environment nothing is kept. */
 const readCookie = (pid: number, prefix: string): string | undefined => {
-  const environment = read(`/proc/${pid}/environ`);
+  const environment = readKernelFile(`/proc/${pid}/environ`);
   if (environment === undefined) return undefined;
   const variable = `${COOKIE_NAME}=`;
   const at = `\0${environment}`.indexOf(`\0${variable}${prefix}`);

@@ -10,13 +10,14 @@ import { Turns } from './turns.js';
 const pipeBuffer = Buffer.allocUnsafeSlow(64 * 1024);
 
 /**
- * The kernel gives at most 4095 bytes of a PTY a read. With a buffer of just that size libuv takes a full
- * read for a sign of more, and reads on without polling in between.
+ * The kernel gives at most 4095 bytes of a PTY a read, and no read fills this: so libuv reads once a turn of the
+ * loop. A second read finds nothing and blocks until the kernel's worker has brought more (n_tty_read flushes its
+ * work), while other terminals wait: 50 that flood came with 66 MiB/s instead of 49 (npm run bench -- many-tty).
  */
-const ttyBuffer = Buffer.allocUnsafeSlow(4095);
+const ttyBuffer = Buffer.allocUnsafeSlow(4096);
 
 /**
- * So many reads of one source a turn of the loop, or a flood would hold up everybody's keystrokes. One while
+ * So many reads of one pipe a turn of the loop, or a flood would hold up everybody's keystrokes. One while
  * starts wait for their turns, and of what has printed more than the bytes below none, in a rush: of fifty that
  * flood, the first would be through before the last one runs.
  */
@@ -147,6 +148,7 @@ export class Source {
 
   #countRead(): void {
     skipDoze();
+    if (this.kind === 'tty' && !Turns.isAnybodyWaiting) return;
     if (++this.#reads >= (Turns.isAnybodyWaiting ? 1 : READS_PER_TURN)) this.#resting = true;
     if (this.#reads === 1) setImmediate(() => this.#nextTurn());
   }

@@ -1,4 +1,5 @@
 import fs from 'node:fs';
+import { readKernelFile } from './kernel-file.js';
 
 /**
  * How many more tasks (what the kernel counts where it says that no processes are left: processes and
@@ -8,14 +9,8 @@ import fs from 'node:fs';
 export const tasksLeft = (): number =>
   Math.min(leftForUser(), ...limitingCgroups().map((directory) => leftInCgroup(directory)));
 
-/** Empty where there is no such file. */
-const read = (file: string): string => {
-  try {
-    return fs.readFileSync(file, 'latin1');
-  } catch {
-    return ''; // another system than Linux, or a process that has ended meanwhile
-  }
-};
+/** Empty where there is no such file: another system than Linux, or a process that has ended meanwhile. */
+const read = (file: string): string => readKernelFile(file) ?? '';
 
 /** Those that this process is in, of version 1 or 2, up to the root that can be seen from here. */
 const cgroups = (): string[] => {
