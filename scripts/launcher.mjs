@@ -9,7 +9,7 @@ import vm from 'node:vm';
 // What is young stays in 1 MiB, twice: grown to its 16 MiB it made 84 KiB of each of 1,000 idle processes, now it
 // is 31; floods take up to a tenth more CPU for it (npm run bench -- idle-pipe pipe). What V8 compiled is taken
 // only where the flags are the same: precompile.mjs has this too.
-setFlagsFromString('--semi-space-growth-factor=1');
+setFlagsFromString('--semi-space-growth-factor=1 --no-parallel-scavenge');
 
 const file = fileURLToPath(new URL('cli.bundle.cjs', import.meta.url));
 

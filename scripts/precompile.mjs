@@ -6,7 +6,7 @@ import { setFlagsFromString } from 'node:v8';
 import vm from 'node:vm';
 
 // as in launcher.mjs
-setFlagsFromString('--semi-space-growth-factor=1');
+setFlagsFromString('--semi-space-growth-factor=1 --no-parallel-scavenge');
 
 // the bundle is to see the words alone
 const [file = ''] = process.argv.splice(2, 1);

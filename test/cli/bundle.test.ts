@@ -45,7 +45,7 @@ describe('the bundle', () => {
 
   it('comes with what this Node compiled, and with nothing of an earlier build', () => {
     const code = `
-      v8.setFlagsFromString('--semi-space-growth-factor=1'); // as the launcher does
+      v8.setFlagsFromString('--semi-space-growth-factor=1 --no-parallel-scavenge'); // as the launcher does
       const [bundle, compiled] = process.argv.slice(1);
       const cachedData = fs.readFileSync(compiled);
       const script = new vm.Script(fs.readFileSync(bundle, 'latin1'), { filename: bundle, cachedData });
