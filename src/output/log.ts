@@ -158,8 +158,9 @@ export class OutputLog implements ClosedOutput {
     this.#mark({ kind: 'exited', seq: this.#nextSeq++, exitCode, signal, reason });
   }
 
-  /** Takes the last number. */
+  /** Takes the last number. No source is left. */
   closed(): void {
+    this.#valve = undefined;
     this.#mark({ kind: 'closed', seq: this.#nextSeq++ });
     this.#memory?.closed(this);
   }

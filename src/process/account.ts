@@ -1,5 +1,6 @@
 import { type ChildTotals, type Metrics, Stopwatch } from '../metrics.js';
 import type { OutputLog } from '../output/log.js';
+import type { Stream } from '../protocol.js';
 import type { LaunchFailure } from './launch.js';
 import type { Source } from './source.js';
 
@@ -10,26 +11,32 @@ export class ChildAccount {
   readonly #close: () => void;
   /** When it was asked for, until that is answered. */
   #asked: number | undefined = performance.now();
+  #sources: readonly Source[] = [];
+  /** By sources that have ended. */
+  #bytesRead: Readonly<Record<Stream, number>> = { stdout: 0, stderr: 0, pty: 0 };
 
-  /** @param sources those that it has by now */
   constructor(
     private readonly metrics: Metrics,
     private readonly log: OutputLog,
-    private readonly sources: () => readonly Source[],
   ) {
     metrics.starts++;
     this.#close = metrics.children.add(() => this.#totals());
   }
 
   /** The start is about to be answered. */
-  started(): void {
+  started(sources: readonly Source[]): void {
+    this.#sources = sources;
+    this.#answered();
+  }
+
+  #answered(): void {
     if (this.#asked !== undefined) this.metrics.startLatency.since(this.#asked);
     this.#asked = undefined;
   }
 
   failed({ kind }: LaunchFailure): void {
     this.metrics.startFailures.add(kind);
-    this.started();
+    this.#answered();
   }
 
   /** It was reaped just now. */
@@ -42,6 +49,12 @@ export class ChildAccount {
     this.metrics.inputBytes += inputBytes;
   }
 
+  /** Keeps what they have read, and lets go of them. */
+  sourcesEnded(): void {
+    this.#bytesRead = this.#readSoFar();
+    this.#sources = [];
+  }
+
   /** Nothing more will come of it. May be called twice. */
   close(): void {
     if (this.#asked !== undefined) this.metrics.startFailures.add('cancelled');
@@ -49,9 +62,13 @@ export class ChildAccount {
     this.#close();
   }
 
+  #readSoFar(): Record<Stream, number> {
+    const bytes = { ...this.#bytesRead };
+    for (const source of this.#sources) bytes[source.stream] += source.bytesRead;
+    return bytes;
+  }
+
   #totals(): ChildTotals {
-    const bytes = { stdout: 0, stderr: 0, pty: 0 };
-    for (const source of this.sources()) bytes[source.stream] += source.bytesRead;
-    return { ...bytes, droppedBytes: this.log.droppedBytes, pausedSeconds: this.paused.seconds };
+    return { ...this.#readSoFar(), droppedBytes: this.log.droppedBytes, pausedSeconds: this.paused.seconds };
   }
 }

@@ -106,7 +106,7 @@ class ChildRunner implements ChildEvents {
     private readonly host: ProcessHost,
     private readonly tell: (event: Told) => void,
   ) {
-    this.#account = new ChildAccount(host.metrics, log, () => this.#child?.sources ?? []);
+    this.#account = new ChildAccount(host.metrics, log);
     this.#leavePlace = host.places.take();
   }
 
@@ -161,7 +161,7 @@ class ChildRunner implements ChildEvents {
           child.sources.forEach((source) => source.resume());
         },
       });
-      this.#account.started();
+      this.#account.started(child.sources);
       this.tell({ type: 'child.spawned', pid: child.pid });
     } catch (error) {
       this.#fail(
@@ -174,7 +174,6 @@ class ChildRunner implements ChildEvents {
 
   exited(status: ExitStatus): void {
     this.#account.exited();
-    this.#exited = true;
     if (this.#group !== undefined) this.host.groups.reaped(this.#group);
     this.#child?.input?.destroy();
     this.#drain();
@@ -185,6 +184,8 @@ class ChildRunner implements ChildEvents {
       this.#forgetGroup();
       this.#leavePlace();
     }
+    // from here on: sources that ended before are told of after it
+    this.#exited = true;
     this.tell({ type: 'child.exited', ...status });
     if (this.#openSources === 0) this.#close();
   }
@@ -269,6 +270,9 @@ class ChildRunner implements ChildEvents {
 
   #close(): void {
     this.#leavePlace();
+    // retained is what it wrote, for long; its sockets and all around them took as much again
+    this.#account.sourcesEnded();
+    this.#child = undefined;
     this.tell({ type: 'child.closed' });
   }
 

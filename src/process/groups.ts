@@ -26,6 +26,7 @@ export class ProcessGroup {
   /** Descendants that a sweep has found, by pid, with their start times. */
   readonly found = new Map<number, number>();
   #reaped = false;
+  #isEmpty = false;
   readonly #forgetExit: () => void;
 
   /** @param leader pid of the child, which is also the id of its group and session */
@@ -53,7 +54,7 @@ export class ProcessGroup {
    * of tries): then the child alone gets it.
    */
   signal(signal: NodeJS.Signals): void {
-    if (this.#isForeign()) return;
+    if (this.#isEmpty || this.#isForeign()) return;
     if (!send(-this.leader, signal) && !this.#reaped) send(this.leader, signal);
   }
 
@@ -66,9 +67,10 @@ export class ProcessGroup {
     this.#reaped = true;
   }
 
-  /** The child was waited for, and nobody else is in the group. */
+  /** The child was waited for, and nobody else is in the group. It stays so: the number is a stranger's then. */
   get isEmpty(): boolean {
-    return this.#reaped && (!send(-this.leader, 0) || this.#isForeign());
+    this.#isEmpty ||= this.#reaped && (!send(-this.leader, 0) || this.#isForeign());
+    return this.#isEmpty;
   }
 
   /** It is not killed any more when this process exits. */
