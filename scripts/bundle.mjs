@@ -99,7 +99,18 @@ fs.writeFileSync(
   licences(Object.keys(metafile.inputs)).join('\n---\n\n'),
 );
 fs.rmSync(path.join(directory, 'cli.js.map'), { force: true });
-fs.copyFileSync(path.join(root, 'scripts/launcher.mjs'), path.join(directory, 'cli.js'));
+await build({
+  absWorkingDir: root,
+  entryPoints: ['scripts/launcher.mjs'],
+  outfile: path.join(directory, 'cli.js'),
+  // with the flags in it
+  bundle: true,
+  platform: 'node',
+  target: 'node20',
+  format: 'esm',
+  logLevel: 'warning',
+});
+fs.chmodSync(path.join(directory, 'cli.js'), 0o755);
 
 execFileSync(process.execPath, [path.join(root, 'scripts/precompile.mjs'), bundle, '--log-level', 'silent'], {
   input: '{"id":1,"method":"initialize","params":{"clientName":"build"}}\n',

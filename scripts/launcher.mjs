@@ -5,11 +5,9 @@ import fs from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import vm from 'node:vm';
+import { V8_FLAGS } from './v8-flags.mjs';
 
-// What is young stays in 1 MiB, twice: grown to its 16 MiB it made 84 KiB of each of 1,000 idle processes, now it
-// is 31; floods take up to a tenth more CPU for it (npm run bench -- idle-pipe pipe). What V8 compiled is taken
-// only where the flags are the same: precompile.mjs has this too.
-setFlagsFromString('--semi-space-growth-factor=1 --no-parallel-scavenge');
+setFlagsFromString(V8_FLAGS);
 
 const file = fileURLToPath(new URL('cli.bundle.cjs', import.meta.url));
 

@@ -4,9 +4,9 @@ import fs from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import vm from 'node:vm';
+import { V8_FLAGS } from './v8-flags.mjs';
 
-// as in launcher.mjs
-setFlagsFromString('--semi-space-growth-factor=1 --no-parallel-scavenge');
+setFlagsFromString(V8_FLAGS);
 
 // the bundle is to see the words alone
 const [file = ''] = process.argv.splice(2, 1);

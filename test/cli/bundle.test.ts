@@ -44,8 +44,9 @@ describe('the bundle', () => {
   it('is a server over stdio', expectAnswer);
 
   it('comes with what this Node compiled, and with nothing of an earlier build', () => {
+    const flags = /V8_FLAGS = "(.*)"/.exec(fs.readFileSync(file('cli.js'), 'utf8'))?.[1];
     const code = `
-      v8.setFlagsFromString('--semi-space-growth-factor=1 --no-parallel-scavenge'); // as the launcher does
+      v8.setFlagsFromString('${flags}'); // as the launcher does
       const [bundle, compiled] = process.argv.slice(1);
       const cachedData = fs.readFileSync(compiled);
       const script = new vm.Script(fs.readFileSync(bundle, 'latin1'), { filename: bundle, cachedData });
