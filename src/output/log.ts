@@ -17,8 +17,12 @@ const MAX_RETAINED_CHUNKS = 50_000;
 const PAUSE_ABOVE_BYTES = 128 * 1024;
 const RESUME_BELOW_BYTES = 64 * 1024;
 
-/** As much output as this is worth a write of its own: it waits for no more. */
-const GATHERED_BYTES = 16 * 1024;
+/**
+ * As much output as this is worth a write of its own: it waits for no more. Two reads of a terminal: a client that is
+ * woken by them keeps its core from idling, and the kernel's worker that brings the next ones wakes sooner. With
+ * 16 KiB `tty` had 0.83 of the MiB/s.
+ */
+const GATHERED_BYTES = 2 * 4095;
 
 /** Output that comes so soon after input counts as the answer to it: longer than a program takes for an echo. */
 const ANSWER_MS = 50;
