@@ -5,6 +5,7 @@ import { OutputLog } from '../src/output/log.js';
 import { chromiumFile, launchBrowser, openPage, type WatchedPage } from './support/browser.js';
 import { cleanup } from './support/environment.js';
 import { inspectedServer } from './support/inspected.js';
+import { eventually } from './support/processes.js';
 
 const row = (page: Page, name: string): Locator => page.getByRole('treeitem', { name });
 
@@ -187,8 +188,9 @@ suite(`the viewer in a browser${reason}`, () => {
     await client.processClosed('chosen');
     for (const name of ['connection 1', 'process shown', 'process chosen']) await choose(page, name);
     await screen(page).getByText(output.slice(0, 20)).waitFor();
+    // the page may be told of the output before it is told of the write
+    await eventually(() => frames.some((frame) => frame.includes('process.write')), 'the write in the page');
     const seen = `${frames.join('\n')}\n${await page.content()}`;
-    expect(seen).to.include('process.write');
     expect(seen).to.include('chunk=36 bytes');
     for (const [name, canary] of Object.entries({ ...canaries, otherOutput, id })) {
       expect(canary).to.have.length.greaterThan(30);
