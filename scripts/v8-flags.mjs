@@ -3,7 +3,7 @@
  * only where the flags are the same.
  *
  * - What is young stays in 1 MiB, twice: grown to its 16 MiB it made 84 KiB of each of 1,000 idle processes, now it
- *   is 31; floods take up to a tenth more CPU for it (npm run bench -- idle-pipe pipe).
+ *   is 40; floods take up to a tenth more CPU for it (npm run bench -- idle-pipe pipe).
  * - One thread collects it: waking the others took longer than 1 MiB takes (1 to 4 % of nearly everything).
  * - Code is optimized after eight times the default budget. The compiler's threads compete with the children for the
  *   cores, and what they write is copied after each fork: `spawn32-tty` 1.3 times as many, `write-80` 1.2 times,
