@@ -166,11 +166,15 @@ export class Guard {
     const isShort = performance.now() - this.#startedAt < SHORT_LIFE_MS;
     this.#shortLives = isShort ? this.#shortLives + 1 : 0;
     if (this.#shortLives === MAX_SHORT_LIVES) {
-      this.log.warn('no guard can be kept running: after a SIGKILL of this server its processes go on');
+      this.log.warn(
+        { err: error },
+        'no guard can be kept running: after a SIGKILL of this server its processes go on',
+      );
       return;
     }
     this.start();
-    if (this.#child !== undefined)
+    if (this.#child?.pid !== undefined) {
       this.log.warn({ err: error }, 'the guard had ended; another one knows all groups');
+    }
   }
 }
