@@ -1,4 +1,4 @@
-/** What a server of `http` and `ws` alone can do: it parses each message, and has one answer. Run by limits.ts. */
+/** What a server of `http` and `ws` alone can do: it parses each message, and has one answer. Run by run.ts. */
 import http from 'node:http';
 import { WebSocketServer } from 'ws';
 import { listening } from './listening.js';

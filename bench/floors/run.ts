@@ -6,8 +6,8 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { median } from '../statistics.js';
 import { exec, PEER, type Target, withServer } from '../targets.js';
+import { workloads } from '../workloads/index.js';
 
-const CONNECTIONS = 500;
 const REQUESTS = 300;
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -29,13 +29,8 @@ const servers: readonly Target[] = [
 ];
 
 /** Connections a second of a fresh server, one after the other, each until `initialize` is answered. */
-const connections = (target: Target): Promise<number> =>
-  withServer(target, 'ws', async (server) => {
-    await server.connect();
-    const from = performance.now();
-    for (let opened = 0; opened < CONNECTIONS; opened++) await server.connect();
-    return CONNECTIONS / ((performance.now() - from) / 1000);
-  });
+const connections = async (target: Target): Promise<number> =>
+  (await workloads.get('connections')?.run(target, 1))?.['connections/s'] ?? NaN;
 
 /** Milliseconds of a small request to a fresh server, one after the other. */
 const request = (target: Target): Promise<number> =>

@@ -1,4 +1,4 @@
-/** The least that a Node can do for a WebSocket: no HTTP, no `ws`, one canned answer. Run by limits.ts. */
+/** The least that a Node can do for a WebSocket: no HTTP, no `ws`, one canned answer. Run by run.ts. */
 import { createHash } from 'node:crypto';
 import net from 'node:net';
 import { listening } from './listening.js';
