@@ -148,8 +148,10 @@ export class Source {
 
   #countRead(): void {
     skipDoze();
-    if (this.kind === 'tty' && !Turns.isAnybodyWaiting) return;
-    if (++this.#reads >= (Turns.isAnybodyWaiting ? 1 : READS_PER_TURN)) this.#resting = true;
+    const isLineWaiting = Turns.isAnybodyWaiting;
+    // of a terminal libuv gives no more than one anyway
+    if (this.kind === 'tty' && !isLineWaiting) return;
+    if (++this.#reads >= (isLineWaiting ? 1 : READS_PER_TURN)) this.#resting = true;
     if (this.#reads === 1) setImmediate(() => this.#nextTurn());
   }
 
